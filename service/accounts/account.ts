@@ -20,10 +20,11 @@ export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text
 export const normalizeEmail = (email: string) => email.trim().toLowerCase();
 
 /**
- * Creates an account with a client ID. It has no API key yet, because the service shows a key only
- * once, when it is created. The call is idempotent: if the account `accountId` exists, returns it.
+ * Creates an account with a client ID. The account has no API key yet, because the service shows a
+ * key only once, when the key is created. The call is idempotent: if the account `accountId`
+ * exists, returns the existing account.
  *
- * @param accountId the ID of the user who signed up; otherwise, a new ID is generated
+ * @param accountId the ID of the user who signed up; if absent, generates an ID
  * @returns the account, or undefined if another account has this email
  */
 export async function createAccount(

@@ -73,7 +73,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.deepEqual(await origins(accountId), ["https://a.example"]);
       });
 
-      test("an origin can be added or removed twice, in any spelling", async () => {
+      test("addOrigin and removeOrigin are idempotent for all spellings of an origin", async () => {
         const accountId = await newAccount();
         for (let i = 0; i < 2; i++) {
           await addOrigin(store.db, accountId, "HTTPS://A.example:443/", actor);
@@ -93,7 +93,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("usage", () => {
-      test("no usage is lost if a write to the database fails", async () => {
+      test("counts are written later if a write to the database fails", async () => {
         const accountId = await newAccount();
         const faults: unknown[] = [];
         const usage = countUsage(store.db, (error) => faults.push(error));
@@ -139,7 +139,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("the last use of a rotated key is not copied to the new key", async () => {
+      test("a rotated key's last use is not shown for the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -159,7 +159,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("the audit log", () => {
-      test("rows of the audit log cannot be changed or deleted", async () => {
+      test("the database rejects updates and deletions of its rows", async () => {
         await appendAudit(store.db, await newAccount(), "signed_in", actor);
         await assert.rejects(
           store.db.updateTable("audit").set({ ip: "x" }).execute(),
@@ -187,7 +187,7 @@ for (const [name, database] of Object.entries(databases)) {
         return command.run(context, { options, rest });
       };
 
-      test("a wrong argument is named in the error message", async () => {
+      test("an error message names the wrong argument", async () => {
         const account = `acc_${"0".repeat(24)}`;
         const email = "nobody@example.com";
         await assert.rejects(
@@ -214,7 +214,7 @@ for (const [name, database] of Object.entries(databases)) {
       });
 
       // On SQLite, transactions run one after the other, so the second command reads the rows that
-      // the first one wrote.
+      // the first command wrote.
       const skip = name === "sqlite";
       test("a command fails if another process makes the same change first", { skip }, async () => {
         for (const [words, said] of [

@@ -1,6 +1,5 @@
-// Defines the operator's commands for accounts. Defines the operator's commands for accounts. The
-// commands change the database, and every server uses the new values immediately, because servers
-// do not cache credentials or origins.
+// Defines the operator's commands for accounts. The commands change the database, and every server
+// uses the new values immediately, because servers do not cache credentials or origins.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -84,8 +83,8 @@ const ofAccounts: Command[] = [
       const signIn = openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetSecret(options.email as string, operator());
       if (!token) throw new Error(`no account has the email ${options.email}`);
-      // The token is in the fragment of the URL, so browsers do not send it to servers, and it does
-      // not appear in logs.
+      // The token is in the fragment of the URL. Browsers do not send a fragment to servers, so the
+      // token does not appear in their logs.
       return { resetUrl: `${publicUrl}/reset#token=${token}` };
     },
   },
@@ -127,7 +126,7 @@ const ofApiKeys: Command[] = [
   },
 ];
 
-/** Commands for reference keys, client IDs, and origins. */
+/** The commands for reference keys, client IDs, and origins. */
 const ofPages: Command[] = [
   {
     words: "reference-key rotate",
@@ -233,7 +232,7 @@ async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string 
     text === undefined ? prefixes : prefixes.filter((prefix) => text.startsWith(prefix));
   if (found.length === 1) return found[0]!;
   const wanted = prefixes.join(", ") || "this account has none; use key create";
-  // The message does not quote --key, because it can be a whole key.
+  // The message does not quote the value of --key, because the value can be a whole key.
   throw new Error(
     `choose a key with --key: ${wanted}; found ${text === undefined ? "no --key" : "another key"}`,
   );

@@ -29,8 +29,8 @@ const newAccount = async ({ db }: Store) =>
   (await createAccount(db, `${emails++}@example.com`, actor))!.accountId;
 
 /**
- * Opens the database for two servers. SQLite allows only one server, so both elements are the same
- * store object.
+ * For each database, a function that opens a store for each of two servers. SQLite allows only one
+ * server, so both elements are the same store.
  */
 const pairs: Record<string, () => Promise<[Store, Store]>> = {
   sqlite: async () => {
@@ -110,8 +110,8 @@ for (const [name, open] of Object.entries(pairs)) {
       let held = (await addApiKey(a.db, accountId, wholeKey, actor))!;
       for (let round = 0; round < rounds; round++) {
         const old = digestCredential(held.apiKey);
-        // A lookup that starts before the rotation may still find the old key. A later lookup must
-        // not find it.
+        // A lookup that starts before the rotation may still find the old key. A lookup after the
+        // rotation must not find the old key.
         const before = Array.from({ length: 20 }, () => holders.findApiKey(old));
         held = (await rotateApiKey(a.db, accountId, held.prefix, actor))!;
         const asked = Array.from({ length: 100 }, () => holders.findApiKey(old));

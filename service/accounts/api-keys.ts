@@ -1,8 +1,8 @@
 // Adds, rotates, revokes, and lists the API keys of an account. Each key has a name, scopes, and
-// optionally an expiry. With scopes, each server of the account gets only the permissions that it
-// needs. To replace a key without downtime, an account adds a new key before it revokes the old
-// one. No server caches a key (spec §5, rule 5), so a rotated or revoked key stops working
-// immediately on every server.
+// optionally an expiry. With scopes, an account can give each of its own servers only the necessary
+// permissions. To replace a key without downtime, an account adds a new key and then revokes the
+// old key. No server of this service caches a key (spec §5, rule 5), so a rotated or revoked key
+// stops working immediately on every server.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -50,7 +50,8 @@ export async function addApiKey(
   { name, scopes, expiresAtMs }: NewApiKey,
   actor: Actor,
 ): Promise<Made | undefined> {
-  // The comparison is negated because an invalid date is NaN, for which every comparison is false.
+  // The comparison is negated because an invalid date is NaN, and every comparison with NaN is
+  // false.
   if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired(expiresAtMs);
   const { apiKey, prefix, digest } = drawKey();
   const addition = { accountId, event: "api_key_created", actor, detail: prefix } as const;
@@ -74,8 +75,8 @@ export async function addApiKey(
 
 /**
  * Replaces the text of the key that begins with `prefix`. The name, the scopes, and the expiry
- * remain. If two requests rotate the key simultaneously, the second request fails, because it no
- * longer finds the prefix.
+ * remain. If two requests rotate the key simultaneously, the second request fails, because no key
+ * has the old prefix anymore.
  *
  * @returns the new key, which cannot be read again, or undefined if the account has no such key or
  *   the key has expired

@@ -14,7 +14,10 @@ function open() {
     memoryLimiter(() => now),
     "a secret of tests",
   );
-  /** Repeats an attempt until the service refuses it. Returns the number of admitted attempts. */
+  /**
+   * Repeats an attempt until the service refuses the attempt. Returns the number of admitted
+   * attempts.
+   */
   const spend = async (attempt: { ip: string; email?: string; deviceCookie?: string }) => {
     for (let admitted = 0; ; admitted++) {
       const whole = { email, deviceCookie: undefined, ...attempt };
@@ -32,7 +35,7 @@ function open() {
 }
 
 describe("limits for attempts to sign in", () => {
-  test("the 11th attempt for one account from one IP address waits a minute", async () => {
+  test("the 11th attempt from one IP address for one account must wait a minute", async () => {
     const { spend, waitToTry } = open();
     assert.equal(await spend({ ip: "192.0.2.1" }), 10);
     const again = { ip: "192.0.2.1", email: "ADA@example.com ", deviceCookie: undefined };
@@ -66,7 +69,7 @@ describe("limits for attempts to sign in", () => {
     assert.equal(admitted, 800);
   });
 
-  test("networks above their limits share 100 more attempts", async () => {
+  test("networks that used their first three attempts share 100 more per account", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });
@@ -74,7 +77,7 @@ describe("limits for attempts to sign in", () => {
     assert.equal(admitted, 2 * 3 + 100);
   });
 
-  test("a cookie that is forged or belongs to another account has no effect", async () => {
+  test("a forged cookie or a cookie of another account has no effect", async () => {
     const { newCookie, spend } = open();
     await spend({ ip: "192.0.2.1" });
     const other = newCookie("eve@example.com");
@@ -84,20 +87,20 @@ describe("limits for attempts to sign in", () => {
     }
   });
 
-  test("attempts from one IP address do not count against another", async () => {
+  test("attempts from one IP address do not count against another IP address", async () => {
     const { spend } = open();
     for (let i = 0; i < 50; i++) await spend({ ip: "192.0.2.1" });
     assert.equal(await spend({ ip: "198.51.100.1" }), 10);
   });
 
-  test("a browser with a cookie can sign in while strangers guess the password", async () => {
+  test("a browser with a cookie can sign in while attackers guess the password", async () => {
     const { newCookie, spend } = open();
     for (let i = 0; i < 1_000; i++) await spend({ ip: network(i) });
     assert.equal(await spend({ ip: network(1_001) }), 0);
     assert.equal(await spend({ ip: network(1_001), deviceCookie: newCookie() }), 10);
   });
 
-  test("a browser keeps its cookie, and replaces a cookie of another account", () => {
+  test("a browser keeps the cookie of the same account when it signs in again", () => {
     const { attempts, newCookie } = open();
     const deviceCookie = newCookie();
     assert.equal(attempts.deviceCookieFor({ email, deviceCookie }), deviceCookie);

@@ -1,17 +1,18 @@
-// Limits password guessing. The limits must not let a stranger lock the owner out.
+// Limits password guessing. An attacker must not be able to lock out the owner of an account by
+// using up the limits.
 //
 // Attempts from a browser that has never signed in to the account count against four limits: per IP
 // address, per network, per pair of IP address and account, and per account. The limit per account
-// stops an attacker who has many IP addresses. But the attacker could use up this limit to lock the
-// owner out. So it consists of two limits. The first limit counts only the first three attempts per
-// day from each network (a /24 of IPv4 or a /48 of IPv6). An attacker with 200 networks cannot use
-// it up. The second limit counts all other attempts.
+// stops an attacker who has many IP addresses. But the attacker could use up a single limit per
+// account to lock out the owner. So the limit per account consists of two limits. The first limit
+// counts only the first three attempts per day from each network (a /24 of IPv4 or a /48 of IPv6),
+// and an attacker with 200 networks cannot use it up. The second limit counts all other attempts.
 //
 // A browser that has signed in to the account has a signed cookie. Attempts with a cookie have
-// their own limits: per cookie, per account, and per network. A limit per cookie is not enough,
-// because attackers can get many cookies for their own accounts. If one of these limits is used up,
-// the browser is treated as if it had no cookie. So an attacker who uses up these limits does not
-// lock the owner out.
+// separate limits: per cookie, per account, and per network. A limit per cookie would not be
+// enough, because attackers can get many cookies for their own accounts. If one of these limits is
+// used up, the attempt counts as an attempt without a cookie. So an attacker who uses up these
+// limits does not lock out the owner.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { networkOf, wideNetworkOf } from "../flow/networks.ts";
@@ -27,14 +28,17 @@ const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 
  */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
-/** The two limits for each account. Together, they allow 2,400 guesses per day, plus the bursts. */
+/**
+ * The two limits for each account. Together, both limits allow 2,400 guesses per day, plus the
+ * bursts.
+ */
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
 /**
  * The burst is smaller than the queue for browsers with a cookie (http/dashboard/sign-in.ts), so
- * one network cannot fill that queue.
+ * the attempts from one network cannot fill the queue.
  */
 const perDeviceNetwork: Policy = {
   name: "sign-in-device-network",
@@ -51,15 +55,16 @@ type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
  * The result of {@link Attempts}, before the password is checked. `waitMs` is 0 if the attempt is
  * allowed, and otherwise the time until the next attempt is allowed, in milliseconds. The password
  * of an allowed attempt then waits in a queue to be hashed (http/dashboard/sign-in.ts). If
- * `isKnown` is true, this is the queue for browsers with a valid cookie, which has priority. The
- * queue serves the accounts or networks in `turnOf` one after another.
+ * `isKnown` is true, the browser has a valid cookie, and its password waits in a queue with
+ * priority. `turnOf` is the account or network of the attempt, because the accounts or networks in
+ * a queue take turns.
  */
 export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 
 export type Attempts = {
   trySignIn(attempt: Attempt): Promise<Leave>;
   /**
-   * Limits sign-ups and password resets by link. They are limited only by IP address and by
+   * Counts a sign-up, or a password reset by link, against the limits of its IP address and its
    * network.
    */
   trySignUp(ip: string): Promise<Leave>;
@@ -105,8 +110,8 @@ export function limitAttempts(
       [perPair, `${network} ${email}`],
     ]);
     if (waitMs > 0) return waitMs;
-    // This counts as one of the network's first attempts even if a later limit refuses it.
-    // Otherwise, an attacker could save first attempts for later.
+    // The attempt counts as one of the network's first attempts even if a later limit refuses the
+    // attempt. Otherwise, an attacker could save first attempts for later.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
     return retryMs(await take(limiter, perAccount, email));
@@ -149,8 +154,8 @@ export function limitAttempts(
 
 /**
  * Counts an attempt against the limits in the given order, and stops at the first limit that
- * refuses it. Callers pass the narrow limits first, so that a refused attempt does not count
- * against the wide ones.
+ * refuses the attempt. Callers pass the narrow limits first, so that an attempt that a narrow limit
+ * refuses does not count against wider limits.
  *
  * @returns the milliseconds to wait, or 0 if all limits admit the attempt
  */

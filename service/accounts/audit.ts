@@ -1,5 +1,5 @@
-// The audit log of an account. It records sign-ins, and changes of names, credentials, origins, and
-// webhook endpoints, each with its time and IP address. Rows are never changed or deleted.
+// The audit log of an account: sign-ins, and changes of names, credentials, origins, and webhook
+// endpoints, each with its time and IP address. Rows are never changed or deleted.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";

@@ -1,7 +1,7 @@
-// Rotates the client ID of an account, and changes its settings. All servers accept the new client
-// ID and refuse the old one immediately, because no server caches credentials (spec §5, rule 5). A
-// request for a rotation names the client ID that it replaces. So if two requests are simultaneous,
-// only the first one succeeds.
+// Rotates the client ID of an account, and changes the settings of the client ID. All servers
+// accept the new client ID and refuse the old client ID immediately, because no server caches
+// credentials (spec §5, rule 5). A rotation request contains the client ID to replace. So if two
+// requests are simultaneous, only the first request succeeds.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -9,7 +9,7 @@ import { type Actor, type AuditEvent, audited } from "./audit.ts";
 import { digestCredential, newClientId } from "./credentials.ts";
 
 /**
- * Replaces the account's client ID, if it is still `expected`.
+ * Replaces the account's client ID if the current client ID is `expected`.
  *
  * @returns the new client ID, or undefined if the account's client ID is not `expected`
  */
@@ -36,8 +36,8 @@ export async function rotateClientId(
 
 /**
  * Sets whether the client ID is bound. A bound client ID can create only addresses whose intents
- * the account's server has signed. So a visitor who copies the client ID from a page cannot use it
- * for other intents. Rotating the client ID keeps this setting.
+ * the account's server has signed. So a visitor who copies the client ID from a page cannot create
+ * addresses for other intents. Rotating the client ID keeps this setting.
  */
 export function bindClientId(
   db: Kysely<Tables>,

@@ -13,7 +13,7 @@ import {
 describe("credentials", () => {
   const hex = (digits: number) => "0123456789abcdef".repeat(4).slice(0, digits);
 
-  test("text in a wrong format is neither an API key nor a client ID", () => {
+  test("text in a wrong format is `malformed` as an API key and as a client ID", () => {
     const key = newApiKey();
     const texts = [
       "",
@@ -38,7 +38,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newApiKey()), "malformed");
   });
 
-  test("a typing error or invented text gives `bad_checksum`", () => {
+  test("text with a typing error or an invented checksum is `bad_checksum`", () => {
     for (const [kind, issued, prefix] of [
       ["apiKey", newApiKey(), "svc_sk_"],
       ["clientId", newClientId(), "svc_client_"],
@@ -60,7 +60,7 @@ describe("credentials", () => {
     assert.ok(madeUp.every((text) => checkSpelling("apiKey", text) === "bad_checksum"));
   });
 
-  test("an API key has 64 hex digits after `svc_sk_`, a client ID 32 after `svc_client_`", () => {
+  test("newApiKey returns 64 hex digits after `svc_sk_`, and newClientId 32 digits", () => {
     assert.match(newApiKey(), /^svc_sk_[0-9a-f]{64}$/);
     assert.match(newClientId(), /^svc_client_[0-9a-f]{32}$/);
     assert.match(newAccountId(), /^acc_[0-9a-f]{24}$/);
@@ -68,7 +68,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newClientId()), "valid");
   });
 
-  test("an API key contains 224 random bits, and a client ID 96", () => {
+  test("an API key contains 224 random bits, and a client ID contains 96", () => {
     const drawn = 2_000;
     for (const [make, bits] of [
       [newApiKey, 224],
@@ -81,8 +81,8 @@ describe("credentials", () => {
         assert.equal(binary.length, bits);
         for (let bit = 0; bit < bits; bit++) ones[bit]! += Number(binary[bit]);
       }
-      // The standard deviation of each count is 22.4, so 180 is 8 standard deviations. Random bits
-      // exceed this limit in about one of 10^15 runs.
+      // The standard deviation of each count is 22.4, so 180 is 8 standard deviations. With random
+      // bits, the assertion fails in about one of 10^15 runs.
       for (const count of ones) assert.ok(Math.abs(count - drawn / 2) < 180, `${count}`);
     }
   });
@@ -99,7 +99,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", "svc_client_0123456789abcdef012345673636ca68"), "valid");
   });
 
-  test("two new credentials are never equal", () => {
+  test("generated credentials are different", () => {
     const made = Array.from({ length: 1000 }, () => [newApiKey(), newClientId(), newAccountId()]);
     assert.equal(new Set(made.flat()).size, 3000);
   });

@@ -23,9 +23,9 @@ export const parseScopes = (text: string) => text.split(",") as Scope[];
 export type CredentialKind = "apiKey" | "clientId";
 
 /**
- * `valid` means that the format and the checksum are correct. The credential may still not exist.
- * `bad_checksum` means that only the format is correct, so the credential has a typing error or was
- * made up. `malformed` means that the format is wrong.
+ * `valid` means that the format and the checksum are correct, even if the credential does not
+ * exist. `bad_checksum` means that only the format is correct, so the credential has a typing error
+ * or was invented. `malformed` means that the format is wrong.
  */
 type Spelling = "valid" | "bad_checksum" | "malformed";
 
@@ -79,7 +79,7 @@ const withChecksum = (text: string) =>
 
 type KeyHolder = {
   accountId: string;
-  /** The number of the key within its account. Each of an account's keys has its own rate limit. */
+  /** The number of the key within its account. Each key of an account has its own rate limit. */
   number: number;
   scopes: Scope[];
   /** Unix milliseconds, or null if the key does not expire. */
@@ -87,8 +87,8 @@ type KeyHolder = {
 };
 
 /**
- * Finds the account that a credential belongs to. Each call reads the primary database, never a
- * cache, so that a rotated credential stops working immediately on every server (spec §5, rule 5).
+ * Finds the account of a credential. Each call reads the primary database and not a cache, so that
+ * a rotated credential stops working immediately on every server (spec §5, rule 5).
  */
 export type Holders = {
   /**

@@ -53,12 +53,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => store.close());
 
-    test("an unknown credential is not found", async () => {
+    test("return undefined for an unknown credential", async () => {
       assert.equal(await holders.findApiKey(randomBytes(32)), undefined);
       assert.equal(await holders.findClientId(randomBytes(32)), undefined);
     });
 
-    test("an API key is not found as a client ID, nor a client ID as an API key", async () => {
+    test("return undefined for the other kind of credential", async () => {
       assert.deepEqual(await holders.findApiKey(digest), holder);
       assert.deepEqual(await holders.findClientId(clientDigest), {
         accountId,
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await holders.findClientId(digest), undefined);
     });
 
-    test("findClientId returns the allowed origins in byte order", async () => {
+    test("return the client ID's allowed origins in byte order", async () => {
       const origins = ["https://b.example", "https://a.example", "https://B.example"];
       await store.db
         .insertInto("origins")
@@ -79,7 +79,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await holders.findClientId(clientDigest))?.origins, origins.toSorted());
     });
 
-    test("a replaced credential is not found", async () => {
+    test("return undefined for a replaced credential", async () => {
       await store.db.updateTable("api_keys").set({ digest: next }).execute();
       assert.equal(await holders.findApiKey(digest), undefined);
       assert.deepEqual(await holders.findApiKey(next), holder);

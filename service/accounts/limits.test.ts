@@ -30,7 +30,7 @@ after(async () => {
 
 /**
  * The number of limiter keys that the tests have used. Each run uses a new key, so that earlier
- * runs do not affect its limits.
+ * runs do not affect the limits of the run.
  */
 let keys = 0;
 const newKey = () => `key-${keys++}`;
@@ -71,7 +71,7 @@ for (const { name, runs, open } of implementations) {
     describe(`a rate limiter ${name}: ${perSecond} per second, burst ${policy.burst}`, () => {
       const options = { numRuns: runs, seed: 11 };
 
-      test("refuses the first request above the burst and says when to retry", async () => {
+      test("refuses the first request above the burst, and returns when to retry", async () => {
         let now = 5_000_000;
         const limiter = open(() => now);
         const key = newKey();
@@ -177,7 +177,7 @@ describe("a rate limiter of two servers on one PostgreSQL", () => {
     assert.ok(admitted <= policies.apiKey.burst + elapsedMs / policies.apiKey.intervalMs + 1);
   });
 
-  test("requests with many keys in opposite orders never deadlock", async () => {
+  test("requests with many keys in opposite orders do not deadlock", async () => {
     const servers = [postgresLimiter(store), postgresLimiter(other)];
     const names = Array.from({ length: 50 }, newKey);
     for (let round = 0; round < 20; round++) {
@@ -187,7 +187,7 @@ describe("a rate limiter of two servers on one PostgreSQL", () => {
     }
   });
 
-  test("a clock that is set back by an hour locks out no client", async () => {
+  test("a client is not locked out if the database's clock is set back by an hour", async () => {
     let now = 10_000_000_000;
     const limiter = postgresLimiter(store, () => now * 1000);
     const key = newKey();
@@ -207,7 +207,7 @@ test("a rate limiter throws if the database returns no row for a key", () => {
 });
 
 describe("a rate limiter whose database is down", () => {
-  test("limits requests in memory and counts each such decision", async () => {
+  test("limits requests in memory, and reports each failure", async () => {
     let faults = 0;
     const down: Limiter = { take: () => Promise.reject(new Error("connection refused")) };
     const limiter = withLocalFallback(down, () => {

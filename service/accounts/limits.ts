@@ -1,6 +1,6 @@
 // Rate limits for credentials and clients (spec §8), with the generic cell rate algorithm. For each
-// key, the algorithm stores only one time: when the full burst is available again. On SQLite, there
-// is only one server, and it counts in memory. Servers that share a PostgreSQL database count
+// key, the algorithm stores a single time, at which the full burst is available again. With SQLite,
+// there is only one server, which counts in memory. Servers that share a PostgreSQL database count
 // together in a table. limits.test.ts runs the same tests against both limiters.
 
 import { sql } from "kysely";
@@ -16,20 +16,20 @@ import type { Store } from "../store/store.ts";
 export type Policy = { name: string; intervalMs: number; burst: number };
 
 /**
- * The rate limits below /v1. Each limit applies to one API key, client ID, account, or client
- * network. The OpenAPI document describes them.
+ * The rate limits of the routes below /v1. Each limit applies to one API key, client ID, account,
+ * or client network. The OpenAPI document describes these limits.
  */
 export const policies = {
   apiKey: { name: "api-key", intervalMs: 20, burst: 100 },
   clientId: { name: "client-id", intervalMs: 100, burst: 20 },
   /**
-   * Requests that read or check addresses have a separate limit, so that they do not use up the
-   * limit for create requests.
+   * The limit of requests that read or check addresses. It is separate from the limit of create
+   * requests, so that reads do not use up the limit of create requests.
    */
   reads: { name: "api-key-read", intervalMs: 20, burst: 100 },
   /**
-   * This limit is low, because each change of a webhook endpoint adds a row to the audit log, which
-   * is never pruned.
+   * The limit of requests for webhook endpoints. The limit is low, because each change of an
+   * endpoint adds a row to the audit log, which is never pruned.
    */
   webhooks: { name: "api-key-webhooks", intervalMs: 1_000, burst: 60 },
   /** Per account. */
@@ -56,9 +56,9 @@ export function describePolicy({ burst, intervalMs }: Policy, what = "requests")
 }
 
 /**
- * `remaining` is the number of further requests that would be admitted now. `resetMs` is the time
- * until the full burst is available again. `retryMs` is 0 if this request was admitted, and
- * otherwise the time until a request would be admitted.
+ * The verdict on a request. `remaining` is the number of further requests that would be admitted
+ * now. `resetMs` is the time until the full burst is available again. If the request was refused,
+ * `retryMs` is the time until the next request would be admitted. Otherwise, `retryMs` is 0.
  */
 export type LimitVerdict = {
   admitted: boolean;
@@ -94,7 +94,8 @@ function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVer
 
 /**
  * Returns a policy that allows `count` requests per day on average. After a day without requests,
- * it admits all of them in one burst. In any 24 hours, it admits at most `2 * count` requests.
+ * the policy admits `count` requests in one burst. In any 24 hours, the policy admits at most `2 *
+ * count` requests.
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,
@@ -132,8 +133,8 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
 }
 
 /**
- * Returns a limiter that uses `shared`, and `local` when `shared` fails. So requests are not
- * refused when the shared limiter fails. During such a failure, each server counts separately.
+ * Returns a limiter that uses `shared`, and uses `local` when `shared` fails. So a failure of the
+ * shared limiter does not refuse requests. During the failure, each server counts separately.
  *
  * @param onFault called for each failure of `shared`
  */
@@ -164,9 +165,10 @@ const answerTimeoutMs = 1000;
 const sweepIntervalMs = 600_000;
 
 /**
- * Returns the limiter that all servers on one PostgreSQL share. It stores one row for each key, and
- * uses the database's clock. A single statement checks all requests that arrive together. The table
- * is unlogged, so writes do not wait for the disk, but a crash of the database resets all limits.
+ * Returns the limiter that all servers on one PostgreSQL database share. The limiter stores one row
+ * for each key, and uses the database's clock. A single statement checks all requests that arrive
+ * together. The table is unlogged, so writes do not wait for the disk, but a crash of the database
+ * resets all limits.
  *
  * @param nowMicros a clock for tests, in microseconds, instead of the database's clock
  */
@@ -199,9 +201,9 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
 }
 
 /**
- * For each key, admits as many of its requests as the limit allows. Rows are locked in the order of
- * their keys, so that two servers cannot deadlock. `whole_at` can be at most one full burst in the
- * future. If it is more than ten seconds beyond that, the clock must have been set back. The
+ * For each key, admits as many requests as the limit allows. Rows are locked in the order of their
+ * keys, so that two servers cannot deadlock. `whole_at` can be at most one full burst in the
+ * future. A time that is later by more than ten seconds means that the clock was set back. The
  * statement then assumes that the whole burst was used just now.
  */
 async function spend(
@@ -218,7 +220,7 @@ async function spend(
   return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
 }
 
-/** A prepared statement, so that PostgreSQL plans it only once per connection. */
+/** The statement is prepared, so that PostgreSQL plans the statement only once per connection. */
 const spendLimits = `
   with clock as (select coalesce($1::bigint,
     (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)
@@ -241,7 +243,7 @@ const spendLimits = `
 
 /**
  * Returns the verdict on each request. If the limit does not allow all requests of a key, admits
- * the first ones.
+ * the first requests.
  */
 function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();

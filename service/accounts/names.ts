@@ -1,5 +1,5 @@
-// Stores the account names that payers see. Only the operator can set them. Otherwise, an account
-// could ask for money under a well-known name.
+// Stores the account names that payers see. Only the operator can set a name. Otherwise, an account
+// could request money under the name of a well-known company.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -7,8 +7,8 @@ import { type Actor, appendAudit } from "./audit.ts";
 
 const nameMax = 64;
 /**
- * Letters, digits, punctuation, symbols, and single spaces. This excludes characters that hide or
- * reorder other characters.
+ * Letters, digits, punctuation, symbols, and single spaces. The pattern excludes characters that
+ * hide or reorder other characters.
  */
 const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 

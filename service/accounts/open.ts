@@ -1,5 +1,5 @@
-// Opens everything that the HTTP service needs for accounts: credentials, rate limits, usage
-// counts, and sign-in.
+// Opens the parts that the HTTP service needs for accounts: credentials, rate limits, usage counts,
+// and sign-in.
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
@@ -30,8 +30,8 @@ type AccountsConfig = {
    */
   accountsPerNetworkDay?: number;
   /**
-   * The secret that signs session cookies, with at least 32 characters. If absent, the stored
-   * secret is used. It is generated at the first start.
+   * The secret that signs session cookies, with at least 32 characters. If absent, the service uses
+   * the secret in the database, which the first start generates.
    */
   sessionSecret?: string | undefined;
 };
@@ -40,8 +40,8 @@ type AccountsConfig = {
 export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error: unknown): void };
 
 /**
- * On SQLite, there is only one server, and it counts rate limits in memory. On PostgreSQL, all
- * servers share the counts.
+ * Opens the parts. With SQLite, there is only one server, which counts rate limits in memory. With
+ * PostgreSQL, all servers share the counts.
  */
 export async function openAccounts(
   store: Pick<Store, "db" | "dialect" | "prepared" | "readerOf">,

@@ -1,6 +1,7 @@
-// Stores the reference keys of accounts. A reference key is a secret. From the key and a reference,
-// such as an order number, a salt is derived. So the account's own server can compute the address
-// of an order that this service creates. New salts are derived with the account's newest key.
+// Stores the reference keys of accounts. A reference key is a secret. The salt of an address is
+// derived from the key and a reference, such as an order number. So the account's own server can
+// compute the address that this service creates for an order. New salts are derived with the
+// account's newest key.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
@@ -8,8 +9,8 @@ import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
 /**
- * The service tries this number of an account's newest keys to find addresses that were created
- * before a rotation.
+ * The number of an account's newest keys that the service tries, to find addresses that were
+ * created before a rotation.
  */
 const keysTried = 8;
 
@@ -31,8 +32,8 @@ export async function findReferenceKeys(
 }
 
 /**
- * Creates a key, from which all new salts are derived. Earlier keys are kept, to find and verify
- * the addresses that were created with them.
+ * Creates a key, from which all new salts are derived. Earlier keys remain stored, to find and
+ * verify the addresses that were created with an earlier key.
  *
  * @returns the key, which cannot be read again, or undefined if another request created a key
  *   simultaneously

@@ -1,5 +1,5 @@
-// The secret that signs cookies. It is generated once and stored in the database, so that all
-// servers use the same secret.
+// The secret that signs cookies. The secret is generated once and stored in the database, so that
+// all servers use the same secret.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
@@ -8,8 +8,8 @@ import type { Tables } from "../store/tables.ts";
 const name = "session";
 
 /**
- * Returns the secret, which has 64 hex digits, and generates it if there is none. If several
- * servers generate a secret simultaneously, all servers use the one that is stored first.
+ * Returns the secret, which has 64 hex digits. Generates the secret if there is none. If several
+ * servers generate a secret simultaneously, all servers use the secret that is stored first.
  */
 export async function findOrDrawSecret(db: Kysely<Tables>): Promise<string> {
   await db

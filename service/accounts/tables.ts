@@ -1,6 +1,7 @@
 // The tables for accounts, credentials, allowed origins, sign-in, usage, the audit log, and the
 // rate limits that servers share. Times are Unix milliseconds, except in the `auth_` tables.
-// better-auth defines their columns, and only files in sign-in/ use them.
+// better-auth defines the columns of the `auth_` tables, and only files in sign-in/ use these
+// tables.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -30,7 +31,7 @@ declare module "../store/tables.ts" {
     /**
      * A client ID is public, so its full text is stored as `client_id`. If `bound` is 1, the client
      * ID can create only addresses whose intents the account's server has signed. If `may_name` is
-     * 0, it cannot set references.
+     * 0, the client ID cannot set references.
      */
     client_ids: {
       account_id: string;
@@ -76,7 +77,7 @@ declare module "../store/tables.ts" {
     };
     /**
      * The secret that signs cookies. The table has one row, which all servers use. The first server
-     * that needs the secret generates it. If `SESSION_SECRET` is set, the stored secret is not
+     * that needs the secret generates the row. If `SESSION_SECRET` is set, the stored secret is not
      * used.
      */
     secrets: { name: string; value: string };
@@ -124,7 +125,7 @@ export function statements(dialect: Dialect): TableStatement[] {
 }
 
 /**
- * This is a separate migration, because there are databases that were created with the statements
+ * The statement of a separate migration, because some databases were created with the statements
  * above.
  */
 export const clientIdStatements = (): TableStatement[] => [

@@ -10,8 +10,8 @@ import type { CredentialKind } from "./credentials.ts";
 
 const flushMs = 1_000;
 /**
- * The maximum number of keys that `seenInBrowser` collects between two flushes. Anyone can send
- * invented keys, so there must be a limit.
+ * The maximum number of keys that `seenInBrowser` collects between two flushes. The limit is
+ * necessary because anyone can send invented keys.
  */
 const inBrowserMax = 10_000;
 
@@ -20,8 +20,9 @@ type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: numb
 
 export type Usage = {
   /**
-   * Records a use of a credential. `created` and `refused` are counted per hour. `used` means that
-   * the request was successful but created no address. Only its time is then recorded.
+   * Records a use of a credential. The outcomes `created` and `refused` are counted per hour.
+   * `used` means that the request was successful but created no address. Only the time of such a
+   * use is recorded.
    */
   count(use: Use, outcome: "created" | "refused" | "used"): void;
   /**
@@ -152,9 +153,10 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
   : "last_used_at";
 
 /**
- * Sets the column of all given credentials to the latest of their times. So up to 100 credentials
- * need only one statement. As a result, a stored time can be later than the actual use. The
- * difference is at most the time since the last successful flush, which is usually about a second.
+ * Sets the column of all given credentials to the latest time among them, so that up to 100
+ * credentials need only one statement. A stored time can therefore be later than the actual use.
+ * The difference is at most the time since the last successful flush, which is usually about a
+ * second.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,

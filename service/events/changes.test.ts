@@ -53,7 +53,7 @@ const payment = (n: number, amount: string): StoredPayment => ({
 });
 
 /**
- * Returns the event types for a series of statuses. There are no transfer logs, so no payments are
+ * Returns the event types for a series of statuses without transfer logs. So no payments are
  * reported.
  */
 function typesOf(...statuses: AddressStatus[]): string[] {
@@ -72,7 +72,7 @@ function newsOf(...seen: (readonly [AddressStatus, Paid])[]) {
 }
 
 describe("compareStatuses", () => {
-  test("returns no event if nothing changed or the amount is incomplete", () => {
+  test("returns no event if no state changed", () => {
     for (const status of [unfunded, funded, executed, expired, late, returned, recovered])
       assert.deepEqual(typesOf(status, status), typesOf(status));
     assert.deepEqual(typesOf(unfunded, part, unfunded), []);
@@ -96,14 +96,14 @@ describe("compareStatuses", () => {
     assert.deepEqual(typesOf(returned, other).slice(2), ["reverted", "executed", "recovered"]);
   });
 
-  test("returns each new state once, and no state that was not observed", () => {
+  test("returns each observed state once", () => {
     assert.deepEqual(typesOf(part, funded, executed), ["funded", "executed"]);
     assert.deepEqual(typesOf(executed), ["executed"]);
     assert.deepEqual(typesOf(part, expired, recovered), ["expired", "recovered"]);
     assert.deepEqual(typesOf(recovered), ["recovered"]);
   });
 
-  test("returns `surplus` for money left after an execution and for late money", () => {
+  test("returns `address.surplus` for money that remains at a closed address", () => {
     const over = statusOf({ state: "executed", execution: execution(1, "5") });
     assert.deepEqual(typesOf(over), ["executed", "surplus"]);
     assert.deepEqual(typesOf(executed, late), ["executed", "surplus"]);
@@ -115,7 +115,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(typesOf(recovered, lateAfter), ["recovered", "surplus"]);
   });
 
-  test("reports a payment once if its log arrives after the balance has grown", () => {
+  test("reports a payment once even if its log is found after the balance has grown", () => {
     const all = paidBy([]);
     const amountsOf = (...seen: Parameters<typeof newsOf>) =>
       newsOf(...seen).flatMap(({ payment }) => (payment ? [payment.amount] : []));
@@ -129,7 +129,7 @@ describe("compareStatuses", () => {
     assert.deepEqual(amountsOf([funded, all], [more, both], [again, both]), ["100", "30", "100"]);
   });
 
-  test("reports another payment of the same amount, and a payment in another token", () => {
+  test("reports a second payment of the same amount and a payment in another token", () => {
     const twice = statusOf({ state: "funded", balance: "200" });
     const seen = newsOf([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
     assert.deepEqual(

@@ -29,15 +29,15 @@ export type KnownStatus = {
   /** The execution's transaction hash, block hash, and log index, separated by spaces. */
   execution: string | null;
   /**
-   * The number of reported recoveries. `lastRecovery` is the last one, in the format of
-   * `execution`.
+   * The number of reported recoveries. `lastRecovery` is the last reported recovery, in the format
+   * of `execution`.
    */
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
   /**
-   * The address's paid, executed, and returned amounts that the account's sums (money.ts) already
-   * contain.
+   * The address's paid, executed, and returned amounts that are already included in the account's
+   * sums (money.ts).
    */
   moved: Moved;
   payments: ReportedPayments;
@@ -60,8 +60,8 @@ const toKey = (position: LogPosition | null | undefined) =>
   position ? `${position.transactionHash} ${position.blockHash} ${position.logIndex}` : null;
 
 /**
- * An event before it is written. `chainId` is set if it is about a chain other than the intent's.
- * Only `address.payment` has a `payment`.
+ * An event before its body is written. `chainId` is set if the event is about a chain other than
+ * the intent's chain. Only `address.payment` has a `payment`.
  */
 export type Change = { type: EventType; chainId?: never; payment?: PaymentNews } | ChangeElsewhere;
 type OwnChange = Exclude<Change, ChangeElsewhere>;
@@ -117,8 +117,8 @@ export function compareStatuses(
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
 /**
- * Types of events that a late payment can cause. These events come after the events of late
- * payments.
+ * The types of events that a late payment can cause. These events come after the `address.payment`
+ * events of late payments.
  */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
@@ -150,7 +150,7 @@ function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: bo
 export const eventBytesMax = 20_000;
 /**
  * The maximum number of recoveries in an event. An address can have thousands of recoveries. The
- * event contains the newest ones, and how many were omitted.
+ * event contains the newest recoveries, and the number of omitted recoveries.
  */
 const recoveriesMax = 30;
 
@@ -198,8 +198,8 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
 }
 
 /**
- * Returns the hash of the transaction that the event reports: the payment, the execution, or the
- * newest recovery. Returns null if there is none.
+ * Returns the hash of the transaction that the event reports: the transaction of the payment, the
+ * execution, or the newest recovery. Returns null if the event reports no transaction.
  */
 function findTransactionHash(change: Change, status: AddressStatus): Hex | null {
   if ("payment" in change && change.payment) return change.payment.transactionHash;

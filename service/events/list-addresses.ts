@@ -1,7 +1,7 @@
 // Lists an account's addresses that match the filters. Scans an index in the order of the list, a
 // limited number of rows (a window) at a time. For each window, one statement reads the keys, and
-// another reads the rows that match the filters. On SQLite, statements wait for each other, so a
-// single statement over a million rows would delay all others for seconds.
+// another statement reads the rows that match the filters. SQLite runs one statement at a time, so
+// a single statement over a million rows would delay all other statements for seconds.
 
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
@@ -34,8 +34,8 @@ type AddressFilter = {
   claimedReference?: string | undefined;
   createdBy?: CreatedBy | undefined;
   /**
-   * A part of the reference, in upper or lower case. The reference can have been set by an API key
-   * or a client ID.
+   * A part of the reference, in upper or lower case. Matches references that an API key set and
+   * references that a client ID set.
    */
   referenceContains?: string | undefined;
   /** Unix milliseconds. `…From` is inclusive, and `…Until` is exclusive. */
@@ -48,8 +48,8 @@ type AddressFilter = {
 export type AddressQuery = AddressFilter & {
   accountId: string;
   /**
-   * If there is a filter for the settlement time, rows are sorted by it, and otherwise by creation
-   * time.
+   * The order of the rows. Rows are sorted by settlement time if the query filters by settlement
+   * time, and by creation time otherwise.
    */
   order: "newest" | "oldest";
   /** The page starts after this row. */
@@ -81,13 +81,16 @@ export type ListedAddress = Named & {
   settledAtMs: number | null;
 };
 
-/** The number is small, because each row can require its own read from the disk. */
+/**
+ * The maximum number of rows in a window. The number is small, because each row can require a
+ * separate read from the disk.
+ */
 const windowRowsMax = 250;
 
 /**
- * A list that starts with the oldest row omits rows younger than this. A row's time is set before
- * the row is committed. Without this delay, a client could have read past the row's position before
- * the row is visible, and would miss it.
+ * A list that starts with the oldest row omits rows that are younger than this time. A row's time
+ * is set before the row is committed. Without this delay, a client could read past the position of
+ * a row that is not visible yet, and would miss the row.
  */
 const settleMs = 15_000;
 
@@ -95,7 +98,8 @@ type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
 /**
  * Returns a page of up to `limit` addresses, and the cursor of the next page if there is one. A
- * list that starts with the oldest row always has a cursor, because new rows can follow.
+ * list that starts with the oldest row always has a cursor, because new rows can be added at the
+ * end of the list.
  */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
   const { limit, order, turn = withoutQueue } = query;
@@ -144,8 +148,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   const { time, from, times } = chooseWalk(query);
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
-  // The cursor's time also limits the range of times, because SQLite uses the index of a view only
-  // for a range, and not for the comparison with the cursor.
+  // The cursor's time is also a bound of the range of times, because SQLite uses the index of a
+  // view only for a range, and not for the comparison with the cursor.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);
@@ -160,8 +164,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
 }
 
 /**
- * Which rows are scanned, and the time column by which they are sorted. Chosen so that an index
- * selects as few rows as possible.
+ * The rows to scan, and the time column by which the rows are sorted. `chooseWalk` chooses an index
+ * that selects few rows.
  */
 type Walk = {
   from: Sql;
@@ -238,7 +242,7 @@ async function readItems(
 
 /**
  * Returns SQL for an address's state. The observer does not read an address without money again, so
- * its expiration is decided by this host's clock.
+ * this host's clock decides whether such an address is expired.
  */
 const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
@@ -248,7 +252,7 @@ const selectState = (nowMs: number) => sql`case
  * Returns SQL for all filters. Some filters repeat a condition of {@link chooseWalk}.
  *
  * The conditions on references use `coalesce`, so that PostgreSQL does not start with the table of
- * references. Otherwise, it might read all of the account's references for each window.
+ * references. PostgreSQL might otherwise read all references of the account for each window.
  */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
   const { token, chainId, addresses, referenceContains } = query;

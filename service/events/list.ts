@@ -23,9 +23,9 @@ export type EventQuery = {
 type Found = { position: number; body: string }[];
 
 /**
- * Lists events, oldest first. `body` is exactly the text that webhooks deliver. The result contains
- * every matching event up to its last row. If it has fewer than `limit` rows, it also contains
- * every matching event up to the position `until`.
+ * Lists events, oldest first. `body` is exactly the text that webhooks deliver. No matching event
+ * is missing between `after` and the last returned event. If fewer than `limit` events are
+ * returned, no matching event is missing between `after` and the position `until`.
  */
 export async function listEvents(
   db: Kysely<Tables>,

@@ -1,7 +1,8 @@
-// Schedules status reads. When the executor saves a payment to an address or a settlement, the same
-// transaction marks the address with the block number. The address is due for a read when this
-// block has enough confirmations: the number that the account has set, or the chain's default.
-// After a reorganization, addresses whose status was read at a replaced block are due immediately.
+// Schedules reads of addresses' statuses. When the executor saves a payment to an address or a
+// settlement of an address, the same transaction marks the address with the block number. The
+// address is due for a read when this block has the number of confirmations that the account has
+// set, or the chain's default number. After a reorganization, addresses whose status was read at a
+// replaced block are due immediately.
 
 import type { Hex } from "executable-address";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
@@ -11,9 +12,9 @@ import { findShared, firstOwners, type IntentChain, laterOwners } from "../store
 import type { Tables } from "../store/tables.ts";
 
 /**
- * Events go to the first account that created the address, and to at most this number of others,
- * the earliest first. Any account can create an existing address again, and each account adds a
- * row, so a limit is necessary.
+ * Events go to the first account that created the address, and to at most this number of later
+ * accounts. The earliest of the later accounts are chosen. The limit is necessary because any
+ * account can create an existing address again, and each account adds a row.
  */
 const laterOwnersMax = 31;
 
@@ -71,8 +72,7 @@ export async function markObservedAbove(
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
     const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
-    // Only the last row is returned. Otherwise, up to a million rows would be copied to this
-    // process.
+    // The query returns only the last row, because all rows can be a million.
     const { rows } = await sql<ObservedAt & { unmarked: number }>`
       select block_number, account_id, address, unmarked from (
         select block_number, account_id, address,
@@ -82,8 +82,8 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // The search includes rows that are already due. To exclude them, one statement would have to
-    // scan all due rows.
+    // The search includes rows that are already due, because a statement that excludes these rows
+    // would have to scan all of them.
     if (last.unmarked) {
       await db
         .updateTable("watches")

@@ -1,6 +1,7 @@
-// Stores which look-alikes of listed tokens an address has received. Each address, chain, and token
-// has at most one row, regardless of the number of transfers. The row remains after the tokens have
-// left the address. Then its only effect is that this token's balance is still read.
+// Stores which look-alikes of listed tokens an address has received. Each combination of address,
+// chain, and token has at most one row, regardless of the number of transfers. The row remains
+// after the tokens have left the address. The only effect of such a row is that the token's balance
+// is still read.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -10,8 +11,8 @@ import type { Payment } from "../follow/parts.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**
- * A token that an address received on `chainId`, in EIP-55 case. `transactionHash` and `payer`
- * belong to the newest transfer. Both are null if a reorganization removed this transfer.
+ * A token that an address received on `chainId`, in EIP-55 case. `transactionHash` and `payer` are
+ * from the newest transfer. Both are null if a reorganization removed this transfer.
  */
 export type Misdirected = {
   chainId: number;
@@ -56,8 +57,8 @@ export async function keepMisdirected(
 }
 
 /**
- * After a reorganization, removes the newest transfer from every row in which it came after block
- * `number`. The rows remain.
+ * After a reorganization, removes the transaction and the payer from every row whose newest
+ * transfer is in a block after `number`. The rows remain.
  */
 export async function forgetTransfersAbove(
   db: Kysely<Tables>,

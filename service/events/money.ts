@@ -1,8 +1,8 @@
 // Computes an account's requested, paid, executed, and returned amounts by day and token. The
 // transaction that saves an observation also adds its paid, executed, and returned amounts.
-// Requested amounts are added when the dashboard reads the sums, so that a create request writes no
-// additional row. The median times from creation to payment and from payment to execution are
-// computed from the account's events.
+// Requested amounts are added when the dashboard reads the sums, so that a create request does not
+// need to write another row. The median times from creation to payment and from payment to
+// execution are computed from the account's events.
 
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -16,8 +16,8 @@ export type Moved = { paid: string; executed: string; returned: string };
 export const nothingMoved: Moved = { paid: "0", executed: "0", returned: "0" };
 
 /**
- * Computes the totals of one address. The executed amount is what the calls used. The paid amount
- * is the sum of the balance, the executed amount, and the returned amount.
+ * Computes the totals of one address. The executed amount is the amount that the calls used. The
+ * paid amount is the sum of the balance, the executed amount, and the returned amount.
  */
 export function movedOf({ token, balance, execution, recoveries }: AddressStatus): Moved {
   const isOfToken = (each: { token: string }) => isSame(each.token, token);
@@ -55,8 +55,8 @@ const none = {
 };
 
 /**
- * Returns what an observation adds to the sums of its day, or undefined if no amount has changed
- * since the last observation.
+ * Returns the amounts that an observation adds to the sums of its day, or undefined if no amount
+ * has changed since the last observation.
  */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
@@ -99,7 +99,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     ...{ requested: "0", paid: "0", executed: "0", returned: "0" },
     ...{ requested_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
   };
-  // If the row exists, this only locks it until the transaction ends.
+  // If the row exists, the statement only locks the row until the transaction ends.
   const held = await db
     .insertInto("money_days")
     .values({ account_id, day, chain_id, token, ...zero })
@@ -166,8 +166,8 @@ export async function countRequested(
 }
 
 /**
- * Returns the position of the last address whose requested amount is in the sums, and locks its
- * row.
+ * Returns the position of the last address whose requested amount is in the sums. Locks the row
+ * that contains the position.
  */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db
@@ -241,8 +241,8 @@ const pacedEvents = 1_000;
  * A median is null if the newest 1,000 events contain no such payment or execution.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
-  // The limit makes PostgreSQL's planner expect few rows in the join. With a range of positions, it
-  // would expect many.
+  // The limit makes PostgreSQL's planner expect few rows in the join. With a range of positions,
+  // the planner would expect many rows.
   const page = db
     .selectFrom("events")
     .select(["account_id", "address", "type", "created_at as at", "position"])

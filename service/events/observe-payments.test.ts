@@ -1,5 +1,5 @@
-// Tests payment events with a real chain on both databases: the kinds of payments, large numbers of
-// payments, and reorganizations.
+// Tests the event `address.payment` on a local chain: kinds of payments, large numbers of payments,
+// and reorganizations.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -27,7 +27,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     factsOf,
   } = await openEvents(dialect);
 
-  describe(`the event \`address.payment\`, on ${dialect}`, () => {
+  describe(`the event \`address.payment\` on ${dialect}`, () => {
     const kinds = async (account: string) =>
       (await payments(account)).map(({ amount, kind, isLate }) => [amount, kind, isLate]);
 
@@ -60,7 +60,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await kept(record.address)).length, paymentsMax + 1);
     });
 
-    test("is sent for a real payment even if a false log has the same index", async () => {
+    test("is sent for a real payment even if an invented log has the same index", async () => {
       const record = await world.newRecord({ amount: "1000" });
       const account = await create(record);
       await world.pay(record.address, 1000n);
@@ -99,7 +99,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("is sent for a large payment despite dust and other tokens", async () => {
+    test("is sent for a large payment despite many payments of dust or other tokens", async () => {
       const record = await world.newRecord({ amount: "1000000000" });
       const account = await create(record);
       await world.pay(record.address, 1n);
@@ -109,7 +109,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         amounts.map((amount, at) => ({ ...dust!, token, amount, logIndex: from + at }));
       const real = [
         ...some(300, ["25000000"], other),
-        // To hide one of these payments, a stranger has to send about as much of this token twice.
+        // To hide one of these payments, an attacker has to send about the same amount of this
+        // token twice.
         ...some(400, ["1100000", "25000000"]),
       ];
       const ones = Array.from({ length: 100 }, () => "1");
@@ -145,7 +146,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
     });
 
-    test("says whether it is `partial`, `other_token`, `requested`, or `surplus`", async () => {
+    test("contains the kind of the payment, such as `partial` or `surplus`", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const other = await world.newToken();
@@ -179,7 +180,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
     });
 
-    test("marks a look-alike token as `wrong_token`, which does not count as paid", async () => {
+    test("has the kind `wrong_token` for a look-alike, which does not count as paid", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const { transactionHash } = await world.pay(record.address, 100n, lookalike);
@@ -264,7 +265,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(recovered?.data.paymentsOmitted, 0);
     });
 
-    test("is sent once, without a payer, for a payment before the create request", async () => {
+    test("is sent once and without a payer for a payment before the create request", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       await world.mine(8);
@@ -283,7 +284,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, reported), ["held"]);
     });
 
-    test("is sent again for the new block after a reorganization", async () => {
+    test("is sent again if a reorganization moves the payment to another block", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.mine(1);

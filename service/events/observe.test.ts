@@ -1,5 +1,5 @@
-// Tests the observer with a real chain on both databases: when an address is read, which events are
-// saved, and what happens after a reorganization.
+// Tests the observer on a local chain: when it reads an address, which events it saves, and how it
+// handles reorganizations.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -33,8 +33,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     types,
   } = await openEvents(dialect);
 
-  describe(`events about an address, on ${dialect}`, () => {
-    test("are sent once, and only if the intent is for this chain", async () => {
+  describe(`events about an address on ${dialect}`, () => {
+    test("are sent once, by the observer of the intent's chain", async () => {
       const record = await world.newRecord();
       const elsewhere = await world.newRecord({ chainId: 10 });
       const [a, b] = [await create(record), await create(elsewhere)];
@@ -50,7 +50,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await moved(a), [["100", "0", "0", 1, 0, 0]]);
     });
 
-    test("are not sent if the transaction that requests them rolls back", async () => {
+    test("are not sent if the transaction that marked the address is rolled back", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("report another sender's execution after 15 s", async () => {
+    test("report an execution by another sender after 15 s", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded", "executed"]);
     });
 
-    test("are sent after the confirmations that each account chose", async () => {
+    test("are sent to each account after the account's number of confirmations", async () => {
       const record = await world.newRecord();
       const first = await create(record);
       const later = await create(record);
@@ -191,7 +191,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("are not sent if a node shows another block at the same height", async () => {
+    test("are not sent if a node returns another block with the same number", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       chain.blockAt = async (number) => ({
@@ -235,7 +235,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("a reorganization rechecks only addresses that were read in replaced blocks", async () => {
+    test("are rechecked only for addresses that were read in replaced blocks", async () => {
       const chainId = 7;
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
@@ -255,7 +255,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("watches").where("chain_id", "=", chainId).execute();
     });
 
-    test("a record with a wrong address does not affect other addresses", async () => {
+    test("are sent even if another address has a corrupt record", async () => {
       const [good, bad] = [await world.newRecord(), await world.newRecord()];
       const account = await create(good);
       const terms = fromHex((await world.newRecord()).terms);
@@ -273,7 +273,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("are not lost if a payment arrives while the status cannot be read", async () => {
+    test("are sent for a payment that arrives while the status cannot be read", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await mark(record.address);
@@ -315,7 +315,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await factsOf(record, await newsOf(account)), ["outdated", "recovered"]);
     });
 
-    test("have a limited size even after many recoveries", async () => {
+    test("have at most 20,000 bytes even after many recoveries", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -332,7 +332,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(data.recoveriesOmitted, 10);
     });
 
-    test("are deleted after 30 days, and their positions are not reused", async () => {
+    test("are deleted after 30 days without reuse of their positions", async () => {
       const record = await world.newRecord({
         expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 90 * 86_400,
       });

@@ -1,12 +1,13 @@
-// The observer of a chain. When an address is due, the observer reads its status and saves changes
-// as events. The status is read at a block that has the number of confirmations that the account
-// requires. The chain's loop (follow/loop.ts) starts the observer. Several processes can observe
-// the same chain. If two processes observe the same change, only the first observation is saved.
+// The observer of a chain. When an address is due, the observer reads the address's status, and
+// saves changes of the status as events. The status is read at a block that has the number of
+// confirmations that the account requires. The chain's loop (follow/loop.ts) starts the observer.
+// Several processes can observe the same chain. If two processes observe the same change, only the
+// first observation is saved.
 //
 // The observer reads statuses only up to the newest anchor, which is the newest block up to which
-// the executor has read the chain (follow/anchors.ts). If a reorganization replaces that block, the
-// executor detects it. Then all addresses whose status was read above the newest remaining anchor
-// are due again.
+// the executor has read the chain (follow/anchors.ts). If a reorganization replaces the block of an
+// anchor, the executor detects the reorganization and removes the anchor. All addresses whose
+// status was read in a block after the newest remaining anchor are then due again.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -76,8 +77,8 @@ export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
 type KnownChain = ObserverParts["chains"]["known"][number];
 
 /**
- * Returns a function that observes all due addresses. It never rejects. After a failure, it does
- * nothing for {@link faultMs}.
+ * Returns a function that observes all due addresses. The function never rejects. After a failure,
+ * its calls do nothing for {@link faultMs}.
  */
 function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
   const { store, now } = parts;
@@ -132,7 +133,7 @@ export function openObservedChain(
   };
 }
 
-/** Saves the number of confirmations for accounts that have not set one. */
+/** Saves the chain's default number of confirmations, for accounts that have not set a number. */
 async function saveDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
   await db
     .insertInto("event_chains")
@@ -212,8 +213,8 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
 type Read = { watch: Watch; status: AddressStatus | Error };
 
 /**
- * Reads each address's status at the newest block that has enough confirmations for the account,
- * but not above the anchor. A failed read does not affect other addresses.
+ * Reads each address's status at the newest block that has enough confirmations for the account and
+ * is not after the anchor. A failed read does not affect other addresses.
  */
 async function readDue(
   parts: ObserveParts,
@@ -249,8 +250,8 @@ type Paying = { watch: Watch; status: AddressStatus; paid: Paid };
 type Observed = Paying & { moves: MovesElsewhere };
 
 /**
- * Adds the stored payments to each address. If a payment may be late, requests the times of the
- * payments' blocks.
+ * Adds the stored payments to each address. If a payment may be late, requests the timestamps of
+ * the payments' blocks.
  */
 async function withPayments(
   { store, keccak }: ObserveParts,
@@ -322,9 +323,9 @@ function decodeSubject(
 }
 
 /**
- * Returns when to read an address's status again, or null if that is not necessary. A payment
- * schedules a read, but all other changes are found only by polling. For example, an address can
- * expire, and anyone can execute it or send its money back.
+ * Returns the time at which to read an address's status again, or null if no read is necessary. A
+ * payment schedules a read, but other changes are found only by polling. For example, the intent
+ * can expire, and anyone can execute the address or send its money back.
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;

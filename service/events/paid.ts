@@ -1,5 +1,5 @@
-// Decides which payments to an address are reported, and whether they are partial, late, or
-// surplus. No function in this file has side effects.
+// Decides which payments to an address are reported as events, and whether each payment is partial,
+// late, or surplus. No function in this file has side effects.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { type AddressStatus, type EventReference, isSame } from "executable-address/status";
@@ -8,11 +8,11 @@ import { movedOf } from "./money.ts";
 import { paymentsMax, type StoredPayment } from "./payments.ts";
 
 export type Paid = {
-  /** Oldest first. Some may be in later blocks than the status's block. */
+  /** Oldest first. Some payments may be in blocks after the status's block. */
   payments: readonly StoredPayment[];
   /**
-   * Whether the chain was read beyond the block of the last payment. If so, all transfer logs up to
-   * this block should be known.
+   * Whether the executor has read the chain beyond the block of the last known payment. All
+   * transfer logs up to this block should then be known.
    */
   isSwept: boolean;
   /** The blocks after the expiration that contain payments. */
@@ -20,8 +20,9 @@ export type Paid = {
 };
 
 /**
- * Amounts that an address received without a known transfer log: base units of the requested token,
- * and wei of native coin. A status shows native coin only after the address is closed.
+ * Amounts that an address received without a known transfer log: `token` in base units of the
+ * requested token, and `coin` in wei of the native coin. A status contains native coin only after
+ * the address is closed.
  */
 type Unexplained = { token: bigint; coin: bigint };
 
@@ -29,7 +30,7 @@ type Unexplained = { token: bigint; coin: bigint };
 export type ReportedPayments = {
   /** The keys ({@link keyOf}) of reported payments with a log. */
   told: string[];
-  /** The reported amounts for which no log is known yet, in decimal. */
+  /** The reported amounts for which no transfer log is known yet, in decimal. */
   unexplained: Record<keyof Unexplained, string>;
   /** The number of events that reported amounts without a log. */
   growths: number;
@@ -42,7 +43,7 @@ export const nothingReported: ReportedPayments = {
 };
 
 /**
- * The maximum number of events per address that report amounts without a log. Without a limit,
+ * The maximum number of events per address that report amounts without a log. Without this limit,
  * anyone could cause many events by sending native coin repeatedly.
  */
 const growthsMax = 16;
@@ -70,17 +71,18 @@ export function unreported(
 }
 
 /**
- * Returns whether the address received tokens whose log is not known yet but may still be found.
+ * Returns whether the address received tokens whose transfer log is not known yet but may still be
+ * found.
  */
 export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept &&
   computeUnexplained(status, seenOf(status, paid)).token > BigInt(before.unexplained.token);
 
 /**
- * Returns the payments to report now, in order, and the updated `before`. Payments with a log come
- * first, and then amounts without a log.
+ * Returns the payments to report now, in order, and the updated `before`. Payments with a transfer
+ * log come first, followed by amounts without a transfer log.
  *
- * @param isOver whether the last reported state was a closed state
+ * @param isOver whether the address was already closed in the last reported state
  */
 export function newPayments(
   before: ReportedPayments,
@@ -112,9 +114,9 @@ const seenOf = ({ block }: AddressStatus, { payments }: Paid): StoredPayment[] =
   payments.filter(({ blockNumber }) => blockNumber <= block.number);
 
 /**
- * Computes the parts of a status's amounts that come from no known payment. The amount of the
- * requested token is negative if the known payments exceed the status, for example because a log
- * was invented.
+ * Computes the amounts in a status that no known payment explains. The amount of the requested
+ * token is negative if the known payments exceed the amount in the status, for example because an
+ * endpoint invented a log.
  */
 function computeUnexplained(status: AddressStatus, seen: readonly StoredPayment[]): Unexplained {
   const explained = sumOf(seen.filter(({ token }) => isSame(token, status.token)));
@@ -129,7 +131,8 @@ const sumOf = (amounts: readonly { amount: string }[]): bigint =>
 
 /**
  * Finds new payments whose amounts were already reported without a log. These payments are not
- * reported again, because a receiver that adds up amounts would count them twice.
+ * reported again, because a receiver that adds up the amounts of events would count the payments
+ * twice.
  *
  * @param unexplained the amount of the requested token for which no log is known now
  * @returns the keys of these payments, and the rest of the reported amount for which no log is
@@ -185,9 +188,10 @@ function reportLogged(
 }
 
 /**
- * Reports growing amounts without a log. Returns a payment for each increase, and the updated
- * amounts. These amounts are native coin, or tokens that were paid before the address was created
- * here. Their payer and transaction are unknown.
+ * Reports increases of the amounts without a log. Returns a payment for each increase, and the
+ * updated amounts. An amount without a log is native coin, or a token payment from the time before
+ * the service had a record of the address. The payer and the transaction of such an amount are
+ * unknown.
  *
  * @param reported the amounts that were reported without a log
  * @param found the amounts for which no log is known now
@@ -204,7 +208,8 @@ function reportGrowths(
   for (const name of ["token", "coin"] as const) {
     const growth = found[name] - reported[name];
     const nth = growths + news.length + 1;
-    // The chain was not read that far yet, so the transfer's log may still be found.
+    // The executor has not read the chain up to this block yet, so the transfer's log may still be
+    // found.
     const isWaiting = name === "token" && !isSwept;
     if (growth <= 0n || nth > growthsMax || isWaiting) continue;
     const token: Hex = name === "token" ? status.token : zeroAddress;
@@ -240,9 +245,9 @@ const isAfter = (payment: StoredPayment, place: EventReference) =>
 const listedMax = 8;
 
 /**
- * Returns the payments that an event lists: for an execution, the earlier payments in the requested
- * token, and for a recovery, all payments up to the status's block. Other events list none. If
- * there are too many payments, small ones are omitted first.
+ * Returns the payments that an event lists. An execution event lists the earlier payments in the
+ * requested token, and a recovery event lists all payments up to the status's block. Other events
+ * list no payments. If there are too many payments, small payments are omitted first.
  *
  * @param type null for an event about another chain, which lists no payments
  */

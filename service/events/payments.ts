@@ -1,15 +1,14 @@
-// Stores payments that were found in the transfer logs of tokens. Only stored payments are
-// reported.
+// Stores payments from the transfer logs of tokens. Events report only stored payments.
 //
 // Anyone can pay an address any number of times, so the number of stored payments is limited. For
-// each address and chain, the first `paymentsMax` payments of each class are stored. The classes
-// are payments in look-alikes of listed tokens, small payments, and all others. A payment is small
-// if it is less than a hundredth of the requested amount, in a token that is not requested, or on a
-// chain other than the intent's.
+// each address and chain, the first `paymentsMax` payments of each of three classes are stored. The
+// classes are payments in look-alikes of listed tokens, small payments, and other payments. A
+// payment is small if its amount is less than a hundredth of the requested amount. A payment in an
+// unrequested token, or on a chain other than the intent's chain, is also small.
 //
-// Beyond the limit, a payment is still stored if at most one stored payment in the same token is as
-// large or larger, measured in bits. So to hide a payment, a stranger has to send about as much of
-// the same token twice. This exception adds at most two rows for each bit of a token's largest
+// Beyond the limit, a payment is still stored if at most one stored payment in the same token has
+// at least as many bits in its amount. So to hide a payment, an attacker has to send about the same
+// amount of the token twice. This exception adds at most two rows for each bit of a token's largest
 // amount.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
@@ -25,8 +24,8 @@ const smallPart = 100n;
 
 /**
  * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
- * return different transfers for the same log index, all are stored, although at most one is real.
- * `claim` numbers them from 0.
+ * return different transfers for the same log index, all these transfers are stored, although at
+ * most one transfer is real. `claim` numbers the transfers from 0.
  */
 export type StoredPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
@@ -56,11 +55,12 @@ export async function saveOwnPayments(
 }
 
 /**
- * Stores payments to addresses whose intents are for other chains, up to the same limits as
- * {@link saveOwnPayments}.
+ * Stores payments to addresses whose intents are for other chains, up to the limits of {@link
+ * saveOwnPayments}.
  *
- * @param payments payments whose logs a quorum of endpoints returned. No balance on the intent's
- *   chain confirms these payments, so a single endpoint could otherwise invent them.
+ * @param payments payments whose logs a quorum of endpoints returned. The quorum is necessary
+ *   because no balance on the intent's chain confirms these payments, so a single endpoint could
+ *   invent such a payment.
  * @returns the payments that were not stored before
  */
 export async function savePaymentsElsewhere(
@@ -81,8 +81,8 @@ const distinctAddresses = (payments: readonly Payment[]): Uint8Array[] =>
 type Requested = ReadonlyMap<Hex, { token: Hex; amount: string }>;
 
 /**
- * If an intent requests the token, it is not a look-alike for this address, even if the operator
- * lists it as one.
+ * A token that an intent requests is not a look-alike for the intent's address, even if the
+ * operator lists the token as a look-alike.
  */
 const isRequested = (requested: Requested, { address, token }: Payment): boolean =>
   requested.get(address)?.token === token;
@@ -136,7 +136,10 @@ async function insertPayments(
 
 type Row = Omit<Selectable<Tables["payments"]>, "is_small" | "is_lookalike" | "is_agreed">;
 
-/** Returns the position of a log, and its content. Two logs at the same position can differ. */
+/**
+ * Returns the position and the content of a log. Endpoints can return different logs for the same
+ * position.
+ */
 function contentOf(row: Row) {
   const { address, token, payer, transaction_hash, amount } = row;
   return {
@@ -158,7 +161,7 @@ function add(counts: Map<string, number>, key: string): number {
 /**
  * Records the size of an amount, in bits.
  *
- * @returns whether the amount is among the largest, compared with the amounts recorded before
+ * @returns whether the amount is among the largest amounts recorded so far
  */
 function addSize(sizes: Map<string, number[]>, key: string, amount: string): boolean {
   const bits = countBits(amount);
@@ -170,9 +173,9 @@ function addSize(sizes: Map<string, number[]>, key: string, amount: string): boo
 export const countBits = (amount: string): number => BigInt(amount).toString(2).length;
 
 /**
- * Returns whether at most one of the `others` has at least as many bits. All sizes are of amounts
- * in the same token. Such an amount is stored and reported even beyond the limits, so that dust
- * cannot hide a large payment.
+ * Returns whether at most one of the `others` is `bits` or more. All sizes are the bit lengths of
+ * amounts in the same token. An amount that is among the largest is stored and reported even beyond
+ * the limits, so that dust cannot hide a large payment.
  */
 export const isAmongGreatest = (bits: number, others: readonly number[]): boolean =>
   others.filter((each) => each >= bits).length < 2;
@@ -235,8 +238,9 @@ export async function readPayments(
 }
 
 /**
- * Returns the stored payments on all chains except `chainId` by lowercase address. Omits payments
- * whose logs were not returned by a quorum of endpoints. For each chain, the oldest comes first.
+ * Returns the stored payments on all chains except `chainId` by lowercase address. Includes only
+ * payments whose logs a quorum of endpoints returned. For each chain, the oldest payment comes
+ * first.
  */
 export async function readPaymentsElsewhere(
   db: Kysely<Tables>,

@@ -1,5 +1,5 @@
 // The tables of observed addresses, of their payments and events, and of each account's daily sums.
-// Times are Unix milliseconds. Block numbers belong to the row's chain.
+// Times are Unix milliseconds. Block numbers are of the row's chain.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -8,12 +8,12 @@ import { referenceStatements } from "../store/tables.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * The observed addresses (watches): a row for each account and each of its addresses that
-     * received money. The columns from `state` to `settled_at` contain the last reported status.
-     * `sequence` counts the address's events. The status is read again when the chain reaches block
-     * `due_block`, or at the time `due_at`. If both are null, it is read again only after a payment
-     * or a settlement. `readings` counts the reads since the last event or mark. `marked_block` is
-     * the newest block for which the address was marked (mark.ts).
+     * The observed addresses (watches): a row for each account and each address of this account
+     * that received money. The columns from `state` to `settled_at` contain the last reported
+     * status. `sequence` counts the address's events. The status is read again when the chain
+     * reaches block `due_block`, or at the time `due_at`. If both are null, the status is read
+     * again only after a payment or a settlement. `readings` counts the reads since the last event
+     * or mark. `marked_block` is the newest block for which the address was marked (mark.ts).
      */
     watches: {
       account_id: string;
@@ -26,8 +26,8 @@ declare module "../store/tables.ts" {
       due_at: number | null;
       readings: number;
       /**
-       * Each observation increments the version. So if two observers save simultaneously, only one
-       * succeeds.
+       * The number of saved observations. If two observers save an observation of the same version,
+       * only the first save succeeds.
        */
       version: number;
       sequence: number;
@@ -66,8 +66,9 @@ declare module "../store/tables.ts" {
     /**
      * Marks for events about chains other than the intent's (elsewhere/marks.ts), at most one for
      * each observed address and other chain. A mark is due when the chain `other_chain_id` was read
-     * up to `due_block`. `marked_block` is the newest block for which it was set, and each change
-     * increments `marks`. The row is deleted when everything is reported.
+     * up to `due_block`. `marked_block` is the newest block for which the mark was set, and each
+     * change increments `marks`. The row is deleted after all its payments and returns were
+     * reported.
      */
     watches_elsewhere: {
       account_id: string;
@@ -80,8 +81,8 @@ declare module "../store/tables.ts" {
     };
     /**
      * Look-alikes of listed tokens that an address received (misdirected.ts). The block, the
-     * transaction, and the payer belong to the newest transfer. If a reorganization removed it, the
-     * block is 0, and the other two are null.
+     * transaction, and the payer belong to the newest transfer. If a reorganization removed the
+     * newest transfer, the block is 0, and the transaction and the payer are null.
      */
     misdirected: {
       address: Bytes;
@@ -136,8 +137,8 @@ declare module "../store/tables.ts" {
       chain_id: number;
       token: Bytes;
       /**
-       * The number of created addresses. The other columns count the addresses that were paid, that
-       * were executed, and that returned money.
+       * The number of created addresses. `paid_count`, `executed_count`, and `returned_count` are
+       * the numbers of addresses that were paid, that were executed, and that returned money.
        */
       requested_count: number;
       paid_count: number;
@@ -163,8 +164,8 @@ export function statements(dialect: Dialect): TableStatement[] {
         version bigint not null, sequence bigint not null, state text not null,
         block_number bigint, block_hash text, block_time bigint, transaction_hash text,
         settled_at bigint, known text, primary key (account_id, address))`,
-    // The first two indexes find addresses that are due. The third finds addresses by block after a
-    // reorganization.
+    // The first two indexes find addresses that are due. The third index finds addresses by block
+    // after a reorganization.
     sql`create index watches_due_block on watches (chain_id, due_block, account_id, address)`,
     sql`create index watches_due_at on watches (chain_id, due_at, account_id, address)`,
     sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,
@@ -225,7 +226,7 @@ export function elsewhereStatements(dialect: Dialect): TableStatement[] {
         due_block bigint not null, marks bigint not null,
         primary key (account_id, address, other_chain_id))`,
     // The observer of the intent's chain uses the first index to find due rows. The executor of the
-    // other chain uses the second to find rows that wait for its blocks.
+    // other chain uses the second index to find rows that wait for a block of this chain.
     sql`create index watches_elsewhere_due
         on watches_elsewhere (other_chain_id, chain_id, due_block, account_id, address)`,
     sql`create index watches_elsewhere_block on watches_elsewhere (other_chain_id, due_block)`,

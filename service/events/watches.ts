@@ -40,8 +40,8 @@ export type Watch = {
   /** The number of confirmations that the account requires. */
   confirmations: number;
   /**
-   * The newest block for which the address was marked (mark.ts). 0 if it was marked only for other
-   * chains.
+   * The newest block of the intent's chain for which the address was marked (mark.ts). 0 if the
+   * address was marked only for other chains.
    */
   markedBlock: number;
   version: number;
@@ -63,13 +63,14 @@ export type NewEvent = {
 };
 
 /**
- * Called in the transaction that saves the events, so that every saved event gets its deliveries.
+ * Called in the transaction that saves the events, so that each saved event has its webhook
+ * deliveries.
  */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
 /**
- * Returns false if nothing on this chain is due now. Returns true if an address still waits for a
- * block.
+ * Returns whether an address may be due now: false if no address is due, and true if an address is
+ * due or waits for a block.
  */
 export async function mayBeDue(
   db: Kysely<Tables>,
@@ -85,7 +86,7 @@ export async function mayBeDue(
 
 /**
  * Returns whether any address waits for a block of this chain. An address with a due mark for
- * another chain waits too, because its event contains a status from this chain.
+ * another chain counts too, because the address's event contains a status from this chain.
  */
 export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const row = await db
@@ -100,8 +101,8 @@ export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promi
 }
 
 /**
- * Returns up to `limit` addresses that are due. Takes them from each account in turn, so that an
- * account with many addresses does not delay the others.
+ * Returns up to `limit` addresses that are due. The accounts take turns, so that an account with
+ * many due addresses does not delay other accounts.
  */
 export async function findDue(
   db: Kysely<Tables>,
@@ -198,7 +199,10 @@ type Observation = {
   readAgainAtMs: number | null;
 };
 
-/** Nothing is saved if a reorganization has replaced the block `anchor`. */
+/**
+ * The options of {@link saveObservations}. Nothing is saved if a reorganization has replaced the
+ * block `anchor`.
+ */
 type Saving = {
   chainId: number;
   anchor: Anchor;
@@ -208,8 +212,8 @@ type Saving = {
 };
 
 /**
- * Saves observations together with their events. Skips an address if another observation was saved
- * after it was read, so a repeated call reports nothing twice.
+ * Saves observations together with their events. Skips an address if another observation of the
+ * address was saved after its status was read. So a repeated call reports no change twice.
  */
 export function saveObservations(
   db: Kysely<Tables>,
@@ -289,8 +293,8 @@ function compareObserved({ watch, status, paid, moves }: Observation) {
 }
 
 /**
- * Returns whether the address has received money on its intent's chain. If not, its expiration is
- * not reported, and its status is not read again.
+ * Returns whether the address has received money on its intent's chain. If the address has received
+ * no money, its expiration is not reported, and its status is not read again.
  */
 export const hasReceived = (
   { markedBlock }: Pick<Watch, "markedBlock">,
@@ -337,7 +341,7 @@ async function updateWatch(
       ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
       known: JSON.stringify(known),
       due_at: readAgainAtMs,
-      // If the address was marked for a block above this status's block, the status must be read
+      // If the address was marked for a block after this status's block, the status must be read
       // again.
       due_block: sql<number | null>`case when marked_block > ${number}
         then marked_block + ${watch.confirmations} end`,
@@ -350,8 +354,9 @@ async function updateWatch(
 }
 
 /**
- * Reserves the next `count` positions for events of the account, and returns the last one. The row
- * stays locked until the commit, so positions are committed in order.
+ * Reserves the next `count` positions for events of the account, and returns the last reserved
+ * position. The row is locked until the commit, so events are committed in the order of their
+ * positions.
  */
 async function nextPosition(
   transaction: Transaction<Tables>,
@@ -373,8 +378,8 @@ async function nextPosition(
 
 /**
  * Postpones the next read of addresses whose status could not be read. Skips an address if another
- * observation was saved in the meantime. Also skips an address that was marked again, because the
- * mark resets `readings`.
+ * observation of the address was saved in the meantime. Also skips an address that was marked
+ * again, which `readings` shows, because a mark resets `readings`.
  */
 export async function postponeWatches(
   db: Kysely<Tables>,
@@ -392,12 +397,15 @@ export async function postponeWatches(
   }
 }
 
-/** All records up to `seq` are closed. If `isEnd` is true, there are no later records. */
+/**
+ * The result of {@link passClosed}. All records up to `seq` are closed. If `isEnd` is true, there
+ * are no later records.
+ */
 export type Closed = { seq: number; isEnd: boolean };
 
 /**
- * Searches up to 1,000 records after `seq` for the first open one. A record is closed if its intent
- * is for another chain, or if its address is expired or settled.
+ * Searches up to 1,000 records after `seq` for the first open record. A record is closed if its
+ * intent is for another chain, or if its address is expired or settled.
  *
  * @param expiredSeconds a time of the chain's clock, in Unix seconds; records that expire at this
  *   time or earlier are expired

@@ -15,7 +15,10 @@ import type { Store } from "../store/store.ts";
 import { exportRecords, importRecords } from "./export.ts";
 import { writeMirror } from "./mirror.ts";
 
-/** The command reads records from `stdin`. `report` prints a line for the operator. */
+/**
+ * The input and output of a command. `import` reads records from `stdin`. `report` prints a line
+ * for the operator.
+ */
 type Terminal = { stdin(): Readable; report(line: string): unknown };
 
 export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
@@ -95,7 +98,7 @@ async function* linesOf(store: Store, sinceMs: number, report: Terminal["report"
 
 /** Writes a consistent copy of the SQLite file. Resolves when the copy is durable. */
 async function backUp({ db }: Store, file: string): Promise<void> {
-  // The copy contains the same secrets as the database, so only the file's owner may read it.
+  // The copy contains the secrets of the database, so only the copy's owner may read it.
   process.umask(0o077);
   await sql`vacuum into ${file}`.execute(db);
   chmodSync(file, 0o600);

@@ -1,6 +1,6 @@
-// Exports and imports records as lines of JSON. An export can be used as a backup that any program
-// can read, to move to another database, or for a mirror. Each line is a record, exactly as a
-// lookup returns it. Records are verified when they are exported and when they are imported.
+// Exports and imports records as lines of JSON. An export is a backup that any program can read,
+// and can fill another database or a mirror. Each line is a record, exactly as a lookup returns the
+// record. Both the export and the import verify each record.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -12,14 +12,14 @@ import { CorruptError, type Store } from "../store/store.ts";
 export const batchSize = 500;
 
 /**
- * The maximum size of a line. A record is always smaller, because its terms have at most 24,576
- * bytes. It contains the terms in hex, and the same data as JSON.
+ * The maximum size of a line, in bytes. A valid line is shorter, because a record's terms have at
+ * most 24,576 bytes, and the line contains the terms in hex and the intent as JSON.
  */
 export const lineBytesMax = 1_048_576;
 
 /**
- * `untilMs` is the time by the database's clock at which the export began. Pass it to the next
- * export as `sinceMs`.
+ * The result of an export. `untilMs` is the time at which the export began, by the database's
+ * clock. To export only newer records next time, pass `untilMs` as `sinceMs`.
  */
 type Exported = { exported: number; corrupt: number; untilMs: number };
 
@@ -43,8 +43,8 @@ export async function* exportRecords(
 }
 
 /**
- * `body` is the record as JSON, exactly as a lookup returns it. `corrupt` contains the addresses of
- * corrupt records.
+ * `body` is the record as JSON, exactly as a lookup returns the record. `corrupt` contains the
+ * addresses of corrupt records.
  */
 export type Read = {
   readonly records: readonly { readonly address: Uint8Array; readonly body: string }[];
@@ -73,7 +73,7 @@ export async function readEach(
 
 /**
  * Yields pages of records, beginning after the position `seq`. Skips records that were created
- * before `sinceMs`. `seq` in a page is the position after its last record.
+ * before `sinceMs`. The `seq` of a page is the position of its last record.
  */
 export async function* readRecords(
   store: Store,
@@ -95,15 +95,16 @@ export async function* readRecords(
 type Input = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /**
- * `saved` includes records that the database already contained. `repaired` is the number of saved
- * records whose terms in the database were corrupt.
+ * The numbers of records of an import. `saved` includes records that the database already
+ * contained. `repaired` is the number of saved records whose stored terms were corrupt.
  */
 type Imported = { saved: number; repaired: number; refused: number };
 
 /**
- * For each line, verifies the record with the trusted factory, and saves it with `accountId` as its
- * owner. The call is idempotent. Reports and skips invalid lines. If the database contains other
- * terms for an address, replaces them with the verified terms and reports this.
+ * Verifies the record of each line with the trusted factory, and saves the record with `accountId`
+ * as its owner. The call is idempotent. Reports and skips invalid lines. If the database contains
+ * different terms for an address, replaces the stored terms with the verified terms and reports the
+ * repair.
  *
  * @param isWanted returns whether to save the record of an intent
  */
@@ -157,8 +158,8 @@ export async function importRecords(
 }
 
 /**
- * Yields the lines of `input`. Yields undefined for a line that is too long. Such a line is not
- * kept in memory.
+ * Yields the lines of `input`. Yields undefined for a line that is too long, without a copy of the
+ * line in memory.
  */
 async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
   let parts: Uint8Array[] = [];

@@ -1,8 +1,8 @@
 // Writes and reads mirrors. A mirror is a folder with a static copy of the records, which any web
-// server can serve. It contains a file for each record, exactly as a lookup returns it. It also
-// contains a list of all records. Clients verify each record, so they do not have to trust the
-// mirror's server. A further file, called the note, stores the position up to which records have
-// been copied.
+// server can serve. The folder contains a file for each record, exactly as a lookup returns the
+// record, and a file with the list of all records. Clients verify each record, so they do not have
+// to trust the mirror's server. The note, a file that only the writer reads, contains the position
+// up to which records have been copied.
 
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
@@ -22,14 +22,14 @@ import {
 /** The name of the file with the writer's note. Only the writer of the mirror reads it. */
 const noteFile = ".mirror.json";
 
-/** The name of the file with all records, one per line. The writer only appends lines to it. */
+/** The name of the file with all records, one per line. The writer appends lines to this file. */
 const listFile = "records.jsonl";
 
 /**
  * `seq` is the position up to which the records have been copied. `corrupt` contains the addresses
- * of corrupt records up to this position. The next run tries to copy them again. `bytes` is the
+ * of corrupt records up to this position, which the next run tries to copy again. `bytes` is the
  * size of the file with all records when the note was written. If the file is larger after a crash,
- * the writer truncates it to this size.
+ * the writer truncates the file to this size.
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
 
@@ -83,9 +83,9 @@ const caddy = `${eachPlace((place, headers) => {
 type Mirrored = { written: number; corrupt: number };
 
 /**
- * Writes the records that were created since the last call. After a crash, writes all records again
- * that are not included in the note's position, with the same bytes. A folder must always be used
- * with the same database, because the position is a row number in this database.
+ * Writes the records that were created since the last call. After a crash, writes the records after
+ * the note's position again, with the same bytes. A folder must always be used with the same
+ * database, because the position is a row number in this database.
  */
 export async function writeMirror(
   store: Store,
@@ -100,7 +100,7 @@ export async function writeMirror(
   const note = join(folder, noteFile);
   const fresh: Note = { seq: 0, corrupt: [], bytes: 0 };
   const kept = await readNote<Partial<Note>>(note, fresh);
-  // An earlier version wrote notes without a length. After such a note, all records are written
+  // Notes from an earlier version contain no `bytes`. With such a note, all records are written
   // again.
   const last = kept.bytes === undefined ? fresh : (kept as Note);
   let { seq, bytes } = last;
@@ -129,8 +129,8 @@ export async function writeMirror(
     seq = page.seq;
     await write(page);
     unnoted += page.records.length + page.corrupt.length;
-    // A note contains all corrupt addresses, so it can be long. The next note is written only after
-    // at least as many records as there are corrupt addresses.
+    // A note contains the addresses of all corrupt records, so a note can be long. The next note is
+    // written only after at least as many records as there are corrupt records.
     if (unnoted < corrupt.length) continue;
     await keepNote();
     unnoted = 0;
@@ -141,7 +141,7 @@ export async function writeMirror(
 
 /**
  * Reads a note.
- * @returns the note, or `fresh` if the file does not exist
+ * @returns the note, or `fresh` if the file `file` does not exist
  */
 export async function readNote<Note>(file: string, fresh: Note): Promise<Note> {
   try {
@@ -158,22 +158,24 @@ export async function writeNote(file: string, note: unknown): Promise<void> {
 }
 
 /**
- * The maximum number of bytes per read. There is a pause after each read, so a mirror that sends
- * invalid data costs at most 2 MiB per second.
+ * The maximum number of bytes per read of a mirror's list. There is a pause of two seconds after
+ * each read, so a mirror that sends invalid data costs at most 2 MiB per second.
  */
 const readBytesMax = 4 * lineBytesMax;
 const pauseMs = 2_000;
 const readMsMax = 30_000;
 
 /**
- * The owner of records from mirrors, to which their costs are charged. No account has this ID, so
- * nobody receives events about these records.
+ * The owner of records from mirrors. The executor charges the costs of these records to this ID. No
+ * account has this ID, so no account receives events about these records.
  */
 const owner = "mirror";
 
 export type MirrorParts = {
   store: Store;
-  /** The directory in which the offset of each mirror is stored, up to which its list was read. */
+  /**
+   * The directory of the notes, which contain the offset up to which each mirror's list was read.
+   */
   dataDirectory: string;
   isWanted: (intent: Intent) => boolean;
   /** Called for each fault of a mirror, such as a line that is not a valid record. */
@@ -181,7 +183,7 @@ export type MirrorParts = {
 };
 
 /**
- * Imports the records of mirrors, and then their new records until it is stopped. So an executor
+ * Imports the records of mirrors, and then imports new records until it is stopped. So an executor
  * does not need the service's database. Each record is verified, so a mirror can omit records, but
  * cannot forge a record. A mirror that does not respond does not delay other mirrors.
  */
@@ -228,8 +230,8 @@ async function readOn(
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(readMsMax)]);
   const read = await readBytes(`${mirror}/${listFile}`, offset, signal);
   if (read === "replaced") return 0;
-  // The last line may be incomplete, so it is read again later. If a full read contains no line
-  // end, its line is too long for a record, so the read is skipped.
+  // The last line may be incomplete, so the last line is read again later. If a read of the maximum
+  // size contains no line end, the line is too long for a record, and these bytes are skipped.
   const end = read.length < readBytesMax ? 0 : read.length;
   const lines = read.subarray(0, read.lastIndexOf(10) + 1 || end);
   await importRecords(store, owner, [lines], (fault) => onFault(mirror, fault), isWanted);

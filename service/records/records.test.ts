@@ -80,8 +80,8 @@ async function typed(place: Place, words: string, input = "") {
 }
 
 /**
- * Returns a record whose intent expired long ago. Money at its address can be returned only with
- * the intent.
+ * Returns a record whose intent expired long ago. Exports include such records, because money at
+ * the address can be returned only with the intent.
  */
 function record(nth: number) {
   const intent: Intent = {
@@ -130,7 +130,7 @@ for (const [name, newPlace] of Object.entries(places)) {
   // database there.
   const once = name === "sqlite" ? {} : onlyLong;
 
-  describe(`commands for records, on ${name}`, () => {
+  describe(`the commands for records on ${name}`, () => {
     test("`import` rejects invalid lines and saves all other records", once, async () => {
       const place = await newPlace();
       await addAccount(place);
@@ -175,8 +175,8 @@ for (const [name, newPlace] of Object.entries(places)) {
       const listed = readFileSync(join(mirror, "v1/records.jsonl"), "utf8");
       assert.deepEqual(sorted(listed), lines.toSorted());
       assert.ok(first.every((line) => listed.includes(line)));
-      // A 404 response must not have the cache headers of records. Otherwise, caches would keep it
-      // for a year, and the record may be created in the meantime.
+      // A 404 response must not have the cache headers of records. Caches would store the 404
+      // response for a year, and the record may be created in the meantime.
       const caddy = readFileSync(join(mirror, "Caddyfile"), "utf8");
       assert.match(caddy, /@address \{\n {2}path \/v1\/address\/\*\n {2}file\n\}/);
       assert.match(caddy, /^respond \/\.mirror\.json 404$/m);
@@ -315,7 +315,7 @@ for (const [name, newPlace] of Object.entries(places)) {
 }
 
 describe("the command `backup`", () => {
-  test("writes a complete file for its owner only, and overwrites nothing", async () => {
+  test("writes a complete file that only its owner can read", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 100, 1_700_000_000_000);
     const restored = mkdtempSync(join(folder, "restored-"));
@@ -333,14 +333,14 @@ describe("the command `backup`", () => {
     assert.deepEqual(sorted((await admin({ DATA_DIR: restored }, "export")).out), lines.toSorted());
   });
 
-  test("refuses PostgreSQL, which has its own tools", async () => {
+  test("refuses a PostgreSQL database", async () => {
     const { err } = await admin(await places.postgres!(), "backup --to somewhere");
     assert.match(err, /pg_dump/);
   });
 });
 
 describe("the command `copy to-postgres`", () => {
-  test("refuses a target with rows, a missing target, and a missing source", async () => {
+  test("refuses a missing source and a missing or used target", async () => {
     const place = await places.sqlite!();
     await addAccount(place);
     const target = { ...place, DATABASE_URL: await postgres.newDatabase() };

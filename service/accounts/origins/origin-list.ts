@@ -83,8 +83,8 @@ export async function setOrigins(
 }
 
 /**
- * Runs `work` in a transaction that first writes to the account's row, and so locks it. As a
- * result, two servers cannot change an account's origins simultaneously.
+ * Runs `work` in a transaction that first writes to the account's row. The write locks the row, so
+ * two servers cannot change an account's origins simultaneously.
  */
 async function change(
   db: Kysely<Tables>,

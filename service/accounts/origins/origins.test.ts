@@ -189,7 +189,7 @@ const allowed = [
   "http://127.0.0.1:5173",
 ];
 
-/** Origins of requests, each with the entry of `allowed` that must match it, if any. */
+/** The origins of requests, each with the matching entry of `allowed`, if any. */
 const requests: [origin: string, allowedBy: string | undefined][] = [
   ["", undefined],
   ["null", undefined],
@@ -289,7 +289,7 @@ describe("an entry in the list of allowed origins", () => {
     });
   }
 
-  test("a stored entry does not change if it is parsed again", () => {
+  test("the canonical form does not change if it is parsed again", () => {
     const piece = fc.constantFrom(
       ..."*.:/@ü-_0x7f?#a ",
       ..."https:// http:// *. example com localhost 127.0.0.1 [::1] ü 443 3000 :8443".split(" "),
@@ -326,7 +326,7 @@ describe("the origin of a request", () => {
     }
   });
 
-  test("the examples in an explanation are really allowed or refused", () => {
+  test("the examples of explainOrigin are allowed or refused as stated", () => {
     for (const [, canonical] of accepted) {
       const { matches, matchesNot } = explainOrigin(canonical);
       for (const origin of matches) {
@@ -345,7 +345,7 @@ describe("the origin of a request", () => {
 describe("a list of allowed origins", () => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => `https://a${i}.example`);
 
-  test("a 21st origin is refused with `too_many`", () => {
+  test("the 21st origin is refused with `too_many`", () => {
     const result = canonicalList(many(21));
     assert.deepEqual(
       result.issues?.map((issue) => issue.code),
@@ -353,7 +353,7 @@ describe("a list of allowed origins", () => {
     );
   });
 
-  test("20 origins are accepted; two spellings of one origin count once", () => {
+  test("20 origins are accepted, and two spellings of one origin count once", () => {
     const result = canonicalList([...many(20), "https://A0.example:443/"]);
     assert.deepEqual(result.origins, many(20));
   });

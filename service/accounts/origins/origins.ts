@@ -73,7 +73,7 @@ export function judgeOrigin(text: unknown): OriginVerdict {
 
 /**
  * Rejects characters that an origin cannot contain. A URL parser would silently remove or convert
- * some of them.
+ * some of these characters.
  */
 function judgeCharacters(text: string) {
   if (text === "null") {
@@ -109,8 +109,8 @@ function judgeShape(text: string) {
 }
 
 /**
- * Returns the host as browsers write it, in lowercase and in Punycode, or the reason why it is not
- * accepted.
+ * Returns the host in the form that browsers send (in lowercase and in Punycode), or the reason why
+ * the host is not accepted.
  */
 function canonicalHost(written: string) {
   if (written === "") return fault("host", "the host is missing");
@@ -137,7 +137,8 @@ function canonicalHost(written: string) {
     .split(".")
     .find((part) => part.startsWith("xn--"));
   if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
-  // 0x7f.1, 127.1, and 2130706433 are other ways to write 127.0.0.1, and are probably mistakes.
+  // Rejects other spellings of an IPv4 address, such as 0x7f.1, 127.1, and 2130706433 for
+  // 127.0.0.1, because such a spelling is probably a mistake.
   if (ipv4Pattern.test(host) && host !== written) return fault("host", `write ${host}`);
   return host;
 }
@@ -152,8 +153,8 @@ function judgeWildcard(scheme: string, host: string) {
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
   }
-  // A domain can be no public suffix although each of its subdomains is one. For example, the list
-  // of public suffixes contains *.kawasaki.jp. So this also checks a subdomain.
+  // Also checks a subdomain, because every subdomain of a domain can be a public suffix although
+  // the domain is not. For example, the list of public suffixes contains *.kawasaki.jp.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );
@@ -211,8 +212,8 @@ const covers = (entry: OriginParts | undefined, request: OriginParts) => {
 };
 
 /**
- * Splits an origin into its parts. Returns undefined if it does not have the form that browsers
- * send: lowercase, without a path, and without a default port.
+ * Splits an origin into its parts. Returns undefined if the origin does not have the form that
+ * browsers send: lowercase, without a path, and without a default port.
  */
 function splitOrigin(origin: string): OriginParts | undefined {
   const match = /^(https?):\/\/([a-z0-9_.*-]+)(?::([1-9][0-9]{0,4}))?$/.exec(origin);
@@ -241,7 +242,8 @@ export function canonicalList(entries: readonly unknown[]) {
 }
 
 /**
- * Returns example origins: some that the entry matches, and similar ones that it does not match.
+ * Returns example origins: origins that the entry matches, and similar origins that the entry does
+ * not match.
  */
 export function explainOrigin(canonical: string): { matches: string[]; matchesNot: string[] } {
   if (!isWildcard(canonical)) {

@@ -80,10 +80,10 @@ type Adapter = Awaited<ReturnType<typeof getAdapter>>;
 type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
- * Wraps better-auth's adapter, so that the database contains only digests of session tokens.
- * Somebody who reads the database or a backup cannot use a session without its token, although the
+ * Wraps better-auth's adapter, so that the database contains only digests of session tokens. A
+ * person who reads the database or a backup cannot use a session without its token, although the
  * database also contains the secret that signs cookies. The wrapper replaces the tokens in a query
- * with their digests. In the results, it replaces the digests with the tokens again.
+ * with their digests, and replaces the digests in the results with the tokens.
  */
 export function storeDigests(adapter: Adapter): Adapter {
   return {

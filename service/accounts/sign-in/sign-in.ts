@@ -1,12 +1,12 @@
 // Signs users of the dashboard up and in, and changes their passwords. Only this file and
 // sessions.ts use better-auth, a library for sign-in.
 //
-// The service calls better-auth's functions, but does not serve its HTTP routes. The routes would
-// return session tokens in response bodies, and the dashboard needs only a few of them. better-auth
-// does not use transactions.
+// The service calls better-auth's functions, but does not serve better-auth's HTTP routes. The
+// routes would return session tokens in response bodies, and the dashboard needs only a few routes.
+// better-auth does not use transactions.
 //
-// better-auth is loaded when a request first needs it, because it would be a quarter of the code
-// that is loaded at startup.
+// better-auth is loaded when a request first needs it, because better-auth would be a quarter of
+// the code that is loaded at startup.
 
 import { randomBytes } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";
@@ -44,7 +44,7 @@ export type SignIn = {
    *   password is wrong
    */
   signIn(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
-  /** Ends the session that the cookies belong to, if there is one. */
+  /** Ends the session to which the cookies belong, if there is such a session. */
   signOut(cookies: Cookies, actor: Actor): Promise<SetCookies>;
   /**
    * Changes the password of the signed-in user, and ends all other sessions of the account.
@@ -130,8 +130,8 @@ function doors(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // Without this check, a stranger could take over an account that an operator created: by
-      // signing up with its email address.
+      // Without this check, an attacker could take over an account that an operator created, by
+      // signing up with the account's email address.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
       const auth = await loadAuth();
@@ -243,8 +243,8 @@ const isUser = async (db: Kysely<Tables>, email: string) =>
   (await db.selectFrom("auth_users").select("id").where("email", "=", email).execute()).length > 0;
 
 /**
- * Finds the account of a user, and creates it if it is missing. It is missing if the process
- * crashed during the sign-up, after it had created the user.
+ * Finds the account of a user, and creates the account if it is missing. The account is missing if
+ * the process crashed during the sign-up, after the process had created the user.
  */
 const ensureAccount = async (
   db: Kysely<Tables>,
@@ -285,7 +285,7 @@ async function configure(
     account: { modelName: "auth_passwords" },
     verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
     advanced: {
-      // Otherwise, better-auth would add the prefix `__Secure-` to the names below. The prefix
+      // With `true`, better-auth would add the prefix `__Secure-` to the names below. The prefix
       // `__Host-` guarantees more.
       useSecureCookies: false,
       cookies: {
@@ -359,13 +359,13 @@ async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Pr
 }
 
 /**
- * The lowest accepted score, from 0 to 4. 3 means that an attacker needs more than 10^8 guesses.
- * Sign-in allows a few thousand guesses per day.
+ * The lowest accepted score. Scores are from 0 to 4, and 3 means that an attacker needs more than
+ * 10^8 guesses. Sign-in allows a few thousand guesses per day.
  */
 const scoreMin = 3;
 /**
- * The number of characters from the beginning of the password that the score depends on. There is a
- * limit because the computation blocks the event loop, and its duration grows faster than the
+ * The score depends only on this number of characters at the beginning of the password. The limit
+ * exists because the computation blocks the event loop, and its duration grows faster than the
  * number of characters.
  */
 const estimatedCharactersMax = 40;
@@ -373,8 +373,8 @@ const estimatedCharactersMax = 40;
 let estimator: Promise<Estimator> | undefined;
 
 /**
- * Refuses passwords that are easy to guess. Estimates how many guesses an attacker needs, with
- * lists of common passwords, keyboard patterns, dates, and repetitions.
+ * Refuses passwords that are easy to guess. Estimates the number of guesses that an attacker needs,
+ * with lists of common passwords, keyboard patterns, dates, and repetitions.
  *
  * @throws {SignInError} `password_guessable`, for example if the password is similar to the `email`
  */
@@ -393,7 +393,10 @@ async function refuseGuessable(password: string, email: string): Promise<void> {
 
 type Estimator = { check(password: string, own: string[]): { score: number } };
 
-/** Loads the estimator for the first password. It contains half a megabyte of word lists. */
+/**
+ * Loads the estimator when the first password is checked, because the estimator contains half a
+ * megabyte of word lists.
+ */
 async function loadEstimator(): Promise<Estimator> {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),

@@ -26,18 +26,18 @@ const shown = (
       `${chainId} ${amount} ${state} ${transactionHash?.[2] ?? null}`,
   );
 
-describe("the list of money on other chains", () => {
-  test("is empty if nothing was paid on another chain", () => {
+describe("elsewhereOf", () => {
+  test("returns an empty list if nothing was paid on another chain", () => {
     assert.deepEqual(shown([]), []);
     assert.deepEqual(shown([], [balance(9, "0")]), []);
   });
 
-  test("contains the sum of the transfers per chain and token", () => {
+  test("returns the sum of the transfers for each chain and token", () => {
     const found = shown([moved(1, "5"), moved(2, "7"), moved(3, "9", 137)]);
     assert.deepEqual(found, ["10 12 held 2", "137 9 held 3"]);
   });
 
-  test("contains the returned amount and the amount that remains", () => {
+  test("returns the returned amount and the remaining amount", () => {
     const back = { ...moved(3, "5"), token: token.toLowerCase() as Hex };
     assert.deepEqual(shown([moved(1, "5")], [balance(2, "5")], [back]), ["10 5 returned 3"]);
     assert.deepEqual(shown([moved(1, "5"), moved(4, "1")], [balance(2, "5")], [back]), [
@@ -46,13 +46,13 @@ describe("the list of money on other chains", () => {
     ]);
   });
 
-  test("contains a returned amount that exceeds the known transfers", () => {
+  test("returns a returned amount even if it exceeds the known transfers", () => {
     assert.deepEqual(shown([moved(1, "5")], [balance(4, "0")], [moved(3, "500")]), [
       "10 500 returned 3",
     ]);
   });
 
-  test("shows money that left the address as returned, even if dust arrives later", () => {
+  test("reports money that left the address as returned even if dust arrives later", () => {
     const gone = [balance(3, "0")];
     assert.deepEqual(shown([moved(1, "25000000")], gone), ["10 25000000 returned null"]);
     const dust = [moved(1, "25000000"), moved(4, "1"), moved(5, "1")];
@@ -62,13 +62,13 @@ describe("the list of money on other chains", () => {
     assert.deepEqual(shown(dust, [balance(6, "0")]), ["10 25000002 returned null"]);
   });
 
-  test("shows the balance even if known transfers explain only a part", () => {
+  test("reports the whole balance even if the known transfers are smaller", () => {
     const dust = Array.from({ length: 32 }, (_, n) => moved(n, "1"));
     assert.deepEqual(shown(dust, [balance(40, "25000032")])[0]?.slice(0, 16), "10 25000032 held");
     assert.deepEqual(shown([], [balance(40, "9", zeroAddress)]), ["10 9 held null"]);
   });
 
-  test("shows the largest transfer since the last return, not the newest", () => {
+  test("returns the hash of the largest transfer since the last return", () => {
     const paid = [moved(1, "70"), moved(3, "25"), moved(4, "1")];
     assert.deepEqual(shown(paid, [balance(5, "26")], [moved(2, "70")]), [
       "10 70 returned 2",

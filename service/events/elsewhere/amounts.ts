@@ -1,9 +1,9 @@
-// Finds money that was sent to an address on another chain than its intent's chain. The loop of
-// each chain finds transfers. The executor reads balances and sends the money back. A status
-// request reads the results from the database and calls no node.
+// Finds money that was sent to an address on a chain other than its intent's chain. The executor of
+// each chain finds transfers in logs, reads balances, and sends the money back. A status request
+// reads the results from the database and calls no node.
 //
-// Anyone can send dust to an address. So no part of a status depends only on the number of
-// transfers or on the newest transfer.
+// Anyone can send dust (tiny amounts) to an address. So no part of a status depends only on the
+// number of transfers or on the newest transfer.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Elsewhere } from "executable-address/status";
@@ -15,17 +15,20 @@ import type { Tables } from "../../store/tables.ts";
 export type AddressOf = { address: Hex; chainId: number };
 
 /**
- * An amount at an address on a chain other than its intent's. `token` is in EIP-55 case, and
+ * An amount at an address on a chain other than the intent's chain. `token` is in EIP-55 case, and
  * `amount` is in base units.
  */
 type AmountElsewhere = { chainId: number; token: Hex; amount: string; blockNumber: number };
 
-/** A transfer to an address, or a recovery from it, on a chain other than its intent's. */
+/**
+ * A transfer to an address, or a recovery from an address, on a chain other than the intent's
+ * chain.
+ */
 export type MovedElsewhere = AmountElsewhere & { transactionHash: Hex };
 
 /**
- * The transfers to an address on other chains, and the balances there when the executor last read
- * them.
+ * The transfers to an address on other chains, and the address's last known balances on these
+ * chains.
  */
 export type FoundElsewhere = {
   paid: readonly MovedElsewhere[];
@@ -37,8 +40,8 @@ export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 
 /**
  * Saves balances of addresses whose intents are for other chains than `chainId`. The balances were
- * read at block `blockNumber`. A newer stored balance is not replaced. A balance of zero is saved
- * only if a payment to the address or a balance of that token is stored.
+ * read at block `blockNumber`. A stored balance from a newer block is not replaced. A balance of
+ * zero is saved only if a payment to the address or a balance of the same token is stored.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,
@@ -169,9 +172,9 @@ export function elsewhereFinder(
 }
 
 /**
- * Returns three kinds of amounts: still at the address, sent back by this service's executor, and
- * sent back by somebody else. Money that arrived counts as sent back by somebody else if it is gone
- * and the executor did not send it back.
+ * Returns three kinds of amounts: amounts that are still at the address, amounts that this
+ * service's executor sent back, and amounts that somebody else sent back. Money counts as sent back
+ * by somebody else if it has left the address without a recovery by the executor.
  *
  * @param returned the executor's recoveries, in the order of their blocks
  */
@@ -233,8 +236,8 @@ function remainingOf(
 }
 
 /**
- * Returns the transaction of the largest transfer, so that dust does not change the result. Among
- * equally large transfers, returns the newest.
+ * Returns the transaction hash of the largest transfer, so that dust does not change the result. If
+ * several transfers are equally large, returns the hash of the newest one.
  */
 function greatestOf(transfers: readonly MovedElsewhere[]): Hex | null {
   const greatest = transfers.reduce<MovedElsewhere | undefined>(

@@ -1,10 +1,10 @@
-// Decides which payments and returns on other chains are reported. A return is an amount that the
-// executor sent back. No function in this file has side effects.
+// Decides which payments and returns on other chains are reported as events. A return is an amount
+// that the executor sent back. No function in this file has side effects.
 //
-// Anyone can send dust to an address on every chain. So there is a limit on the reported payments
-// and another on the reported returns of each address, for all other chains together. A payment or
-// return beyond the limit is still reported if it is among the largest of its token and chain
-// (`isAmongGreatest`).
+// Anyone can send dust (tiny amounts) to an address on every chain. So each address has a limit on
+// its reported payments and a limit on its reported returns, for all other chains together. A
+// payment or return beyond the limit is still reported if its amount is among the largest of its
+// token and chain (`isAmongGreatest`).
 
 import type { Hex } from "executable-address";
 import { isSame, type TokenAmount } from "executable-address/status";
@@ -20,9 +20,9 @@ type Reported = { paid: string[]; returned: string[] };
 export type ReportedElsewhere = Record<string, Reported>;
 
 /**
- * The payments and returns of an address on chains other than its intent's. A quorum of endpoints
- * returned each payment, and the executor made each return. For each chain, they are sorted by
- * block.
+ * The payments and returns of an address on chains other than its intent's chain. A quorum of
+ * endpoints returned each payment, and the executor made each return. The payments and the returns
+ * of each chain are sorted by block.
  */
 export type MovesElsewhere = {
   payments: readonly PaymentElsewhere[];
@@ -30,7 +30,8 @@ export type MovesElsewhere = {
 };
 
 /**
- * An event about a chain other than the intent's. `amounts` lists what one transaction sent back.
+ * An event about a chain other than the intent's chain. `amounts` lists the amounts that one
+ * transaction sent back.
  */
 export type ChangeElsewhere = { chainId: number } & (
   | { type: "address.payment"; payment: PaymentNews }
@@ -45,9 +46,9 @@ export type ChangeElsewhere = { chainId: number } & (
 export const elsewhereMax = 32;
 
 /**
- * Returns the new events about another chain, and `before` with their payments and returns added.
- * If a reorganization reverted a reported payment or return, the first event is `address.reverted`,
- * and the remaining payments and returns on this chain are reported again.
+ * Returns the new events about chain `chainId`, and `before` with the newly reported payments and
+ * returns. If a reorganization reverted a reported payment or return, the first event is
+ * `address.reverted`, and the remaining payments and returns on this chain are reported again.
  *
  * @param before the payments and returns that were already reported, on all other chains
  * @param upTo the newest block of chain `chainId` that has enough confirmations
@@ -108,8 +109,8 @@ const countOf = (known: ReportedElsewhere, of: keyof Reported): number =>
   Object.values(known).reduce((sum, each) => sum + each[of].length, 0);
 
 /**
- * Returns the items to report now: items with enough confirmations, within the limits, and not
- * reported yet.
+ * Returns the items to report now. These items have enough confirmations, are within the limits,
+ * and were not reported before.
  */
 function admit<Item extends { token: Hex; amount: string }>(
   count: number,

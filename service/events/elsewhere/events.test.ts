@@ -1,6 +1,6 @@
-// Tests events about chains other than the intent's, on both databases. The intent's chain is a
-// real test chain, from which the observer reads the status. The other chains exist only in the
-// database, because the observer never calls their nodes.
+// Tests events about chains other than the intent's chain. The intent's chain is a local test
+// chain, from which the observer reads the status. The other chains exist only in the database,
+// because the observer does not call their nodes.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -36,7 +36,7 @@ const sender: Hex = `0x${"e0".repeat(20)}`;
 const hash = (n: number): Hex => toHex(Buffer.from(n.toString(16).padStart(64, "0"), "hex"));
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`events about other chains, on ${dialect}`, () => {
+  describe(`the observer of the intent's chain on ${dialect}`, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -78,7 +78,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const swept = { anchor, payments, isGap: false, agreed };
       return ledger.savePayments(fences.get(chainId)!, swept, 1);
     };
-    /** Simulates a reorganization of chain 10 from block `number` + 1 on. */
+    /** Simulates a reorganization of chain 10 that replaces all blocks after `number`. */
     const undoAbove = (number: number) => {
       forks += 1_000_000;
       return ledger.forgetAbove(fences.get(10)!, number);
@@ -153,7 +153,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return { purposeId, transactionHash };
     };
 
-    test("a payment is reported only after a quorum of endpoints shows it", async () => {
+    test("reports a payment on another chain after a quorum has returned it", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const payment = to(address, 100);
       // One endpoint invents more transfers than the database stores per address.
@@ -169,7 +169,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), ["payment 10 25"]);
     });
 
-    test("a payment is reported after the confirmations that the account chose", async () => {
+    test("reports a payment on another chain after the account's confirmations", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       await setConfirmations(store.db, accountId, ownId, 0);
@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(first!.data.status.chainId, ownId);
     });
 
-    test("a sleeping chain wakes only for an event that waits for a block or is due", async () => {
+    test("waits for blocks only if an event is due or needs confirmations", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       const awaited = () => Promise.all([10, ownId, 137].map((id) => ledger.isBlockAwaited(id)));
@@ -203,7 +203,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await awaited(), [false, false, false]);
     });
 
-    test("a return is reported once, with all amounts of its transaction", async () => {
+    test("reports a return on another chain once with all its amounts", async () => {
       const { accountId, address } = await open(await world.newRecord(), await newAccount(store));
       const { id } = await addHook(store, accountId, "https://shop.example/hook");
       await save(400, [to(address, 400)]);
@@ -224,7 +224,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([data.status.recoveries, data.payments], [[], []]);
     });
 
-    test("events are retracted and sent again after the other chain's reorganization", async () => {
+    test("sends `address.reverted` after a reorganization of the other chain", async () => {
       const { accountId, address, record } = await open(await world.newRecord());
       const own = await world.pay(address, 40n);
       await store.db.transaction().execute(async (transaction) => {
@@ -254,7 +254,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), [...again, "reverted 10", "payment 10 25"]);
     });
 
-    test("a reorganization of the intent's chain does not retract these events", async () => {
+    test("keeps events about another chain after a reorganization of its own chain", async () => {
       const { accountId, address, record } = await open(await world.newRecord());
       const { blockNumber } = await world.pay(address, 100n);
       const block = Number(blockNumber);
@@ -272,7 +272,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), [...before, `reverted ${ownId}`]);
     });
 
-    test("an address that was paid only on another chain gets only payment events", async () => {
+    test("sends only payment events if an address was paid only on another chain", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 300;
       const { accountId, address } = await open(await world.newRecord({ expirationTimestamp }));
@@ -291,7 +291,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       nowMs += 10;
     });
 
-    test("a payment that arrives during an observation is reported", async () => {
+    test("reports a payment that arrives during an observation", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await save(800, [to(address, 800)]);
       await pass(() => save(801, [to(address, 800, "8")]));
@@ -299,7 +299,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await told(accountId)).toSorted(), ["payment 10 25", "payment 10 8"]);
     });
 
-    test("events about dust are limited, but a larger payment is reported", async () => {
+    test("limits events about dust on other chains, but reports a larger payment", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const dust = (block: number) => Array.from({ length: 40 }, () => to(address, block, "1"));
       for (const chainId of [10, 137]) await save(900, dust(900), { chainId });
@@ -307,8 +307,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await save(901, [...dust(901), to(address, 901, "25000000")]);
       await pass();
       const found = (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
-      // Both chains share the limit. But on the second chain, the first two payments of a token are
-      // reported even beyond it.
+      // Both chains share the limit. But the first two payments of a token on the second chain are
+      // reported even beyond the limit.
       assert.equal(found.filter(({ amount }) => amount === "1").length, elsewhereMax + 2);
       assert.equal(
         found.findIndex(({ isLast }) => isLast),
@@ -318,7 +318,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found.length, elsewhereMax + 3);
     });
 
-    test("events about returned dust are limited, but a larger return is reported", async () => {
+    test("limits events about returned dust, but reports a larger returned amount", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await save(1_000, [to(address, 1_000)], { agreed: [] });
       for (let at = 0; at < elsewhereMax + 5; at++) await recover(address, 1_000 + at, [1n]);
@@ -330,7 +330,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found.at(-1), "recovered 10 25000000");
     });
 
-    test("every account that created the address gets the event", async () => {
+    test("sends an event about another chain to every owner of the address", async () => {
       const record = await world.newRecord();
       const [first, second] = [await open(record), await open(record)];
       await save(1_200, [to(first.address, 1_200)]);
@@ -340,11 +340,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("an unreadable address is read again within a day of 12-second blocks", async () => {
+    test("reads an unreadable address again within a day of 12-second blocks", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const blocksPerDay = 86_400 / 12;
       await save(1_300, [to(address, 1_300)]);
-      // The wait after each failure is twice as long as the wait before, until it is a day.
+      // The wait doubles after each failure, up to one day.
       for (const failures of Array.from({ length: 16 }).keys()) {
         const faults: string[] = [];
         const unreadable = () => Promise.reject(new AddressUnreadable("no answer"));

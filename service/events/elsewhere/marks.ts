@@ -1,8 +1,9 @@
-// Schedules events about money on chains other than the intent's. When an executor saves a payment
-// or a return on another chain, the same transaction saves a mark. The mark is due when the payment
-// or return has the number of confirmations that the account requires on that chain. Then the
-// observer of the intent's chain reports it. The same observer reports all events of an address, so
-// their order is always clear. This file calls no node.
+// Schedules events about money on chains other than the intent's chain. When an executor saves a
+// payment or a return on another chain, the same transaction saves a mark, which is a row for an
+// address with a payment or return to report. The mark is due when the payment or return has the
+// number of confirmations that the account requires on that chain. The observer of the intent's
+// chain then reports the payment or return. A single observer reports all events of an address, so
+// the events have a clear order. This file calls no node.
 
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -70,8 +71,8 @@ export type DueElsewhere = {
 };
 
 /**
- * Returns the other chains with due marks of addresses whose intents are for `chainId`, each with
- * the newest block that was read.
+ * Returns the chains that have due marks of addresses whose intents are for `chainId`, each with
+ * the newest block up to which the chain was read.
  */
 async function findDueChains(db: Kysely<Tables>, chainId: number) {
   const id = sql`event_chains.chain_id`;
@@ -121,8 +122,9 @@ export async function findDueElsewhere(
 }
 
 /**
- * If a mark is due within this number of blocks, the executor keeps polling the chain. Otherwise,
- * it may poll less often, and finds the mark later.
+ * If a mark is due within this number of blocks, the executor polls the chain at the usual
+ * interval. If all marks are due later, the executor may poll less often, and the marks are found
+ * later.
  */
 const awaitedBlocksMax = 1_024;
 
@@ -139,9 +141,9 @@ export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): P
 }
 
 /**
- * Deletes marks whose events were saved. A mark for a block without enough confirmations is not
- * deleted, but postponed until the block has enough. Marks that changed in the meantime are
- * ignored.
+ * Deletes marks whose events were saved. If the block of a mark does not have enough confirmations
+ * yet, postpones the mark until the block has enough confirmations. Ignores marks that have changed
+ * in the meantime.
  */
 export async function endMarks(
   transaction: Transaction<Tables>,
@@ -160,15 +162,15 @@ export async function endMarks(
 
 /**
  * The block time that {@link postponeMarks} assumes for every chain, because a mark is due at a
- * block and the database stores no block times. No listed chain has slower blocks (Ethereum's take
- * 12 s). On a faster chain, the wait is shorter: with 2-second blocks, it is a sixth of `waitMs`.
+ * block number and the database stores no block times. No listed chain has slower blocks
+ * (Ethereum's blocks take 12 s). On a faster chain, a postponed mark is due earlier: with 2-second
+ * blocks, after a sixth of `waitMs`.
  */
 const slowestBlockMs = 12_000;
 
 /**
- * Postpones the marks of an address whose status could not be read. They are due again after the
- * number of blocks that a chain with blocks of {@link slowestBlockMs} produces in `waitMs`, rounded
- * up.
+ * Postpones the marks of an address whose status could not be read. The marks are due again after
+ * `waitMs / slowestBlockMs` blocks, rounded up.
  */
 export async function postponeMarks(
   db: Kysely<Tables>,
