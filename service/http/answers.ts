@@ -1,7 +1,7 @@
 // The response types of the dashboard's API. The dashboard's pages import only types from this
-// file. answers.test.ts checks that every response has the shape that is defined here. Times are
-// ISO 8601. The routes below /webhooks are the same as in the public API, so they are not described
-// here.
+// file. answers.test.ts checks that every response has the shape that this file defines. Times are
+// ISO 8601. The public API has the same routes below /webhooks, so this file does not describe
+// these routes.
 
 import {
   address,
@@ -32,7 +32,7 @@ const chain = object({
   ...listedChain.properties,
   /** The base URL of the chain's block explorer. */
   explorer: orNull(text),
-  /** The URL of the node if the chain is local. This node can send payments without a wallet. */
+  /** The URL of the node if the chain is local. A local node can send payments without a wallet. */
   localNode: orNull(text),
 });
 export type Chain = TypeOf<typeof chain>;
@@ -58,8 +58,8 @@ export type SignedIn = TypeOf<typeof signedIn>;
 
 const wei = matching(/^(0|[1-9][0-9]*)$/);
 /**
- * An account's gas costs on one chain and one day, in wei. Counts only settled transactions. The
- * chain's clock determines the day.
+ * An account's gas costs on one chain and one day, in wei. Includes only settled transactions. The
+ * day is by the chain's clock.
  */
 const gasDay = object({
   chainId,
@@ -157,7 +157,7 @@ export type EntryVerdict = TypeOf<typeof entryVerdict>;
 const originVerdict = object({ ok: flag, allowedBy: orNull(text), message: text });
 export type OriginVerdict = TypeOf<typeof originVerdict>;
 
-/** A field is null if the request did not ask for it. */
+/** The verdicts that the request asked for. A verdict that the request did not ask for is null. */
 const verdicts = object({ entry: orNull(entryVerdict), origin: orNull(originVerdict) });
 export type Verdicts = TypeOf<typeof verdicts>;
 

@@ -1,5 +1,5 @@
-// Tests the headers and errors that all responses share, including errors from the framework and
-// from the HTTP parser.
+// Tests the headers and errors that the responses of all routes share, including errors from the
+// framework and from the HTTP parser.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -30,14 +30,14 @@ function assertShape(answer: string, status: number, code: string): void {
 
 const closing = "Host: x\r\nConnection: close\r\n";
 
-describe("error responses of the API", () => {
-  test("400 for a path with invalid percent-encoding", async () => {
+describe("the API", () => {
+  test("returns 400 for a path with invalid percent-encoding", async () => {
     for (const path of ["/v1/address/%zz", "/v1/%", "/v1/address/%E0%A4%A"]) {
       assertShape(await raw(`GET ${path} HTTP/1.1\r\n${closing}\r\n`), 400, "invalid_request");
     }
   });
 
-  test("404 `unknown_path` for an unknown path, with any method and body", async () => {
+  test("returns 404 `unknown_path` for an unknown path, with any method and body", async () => {
     for (const path of [
       "/v1",
       "/v1/",
@@ -64,7 +64,7 @@ describe("error responses of the API", () => {
     }
   });
 
-  test("405 `method_not_allowed` for a wrong method, before the body is read", async () => {
+  test("returns 405 `method_not_allowed` for a wrong method without reading the body", async () => {
     const cases = [
       ["PUT", "/v1/address/create", "POST, GET, HEAD, OPTIONS"],
       ["POST", `/v1/address/0x${"11".repeat(20)}`, "GET, HEAD, OPTIONS"],
@@ -82,7 +82,7 @@ describe("error responses of the API", () => {
     }
   });
 
-  test("431 `headers_too_large` for more than 64 headers or 16 KiB", async () => {
+  test("returns 431 `headers_too_large` for more than 64 headers or 16 KiB", async () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join("");
     const request = (headers: string) => `GET /v1/chains HTTP/1.1\r\n${closing}${headers}\r\n`;
@@ -94,7 +94,7 @@ describe("error responses of the API", () => {
     assertShape(await raw(request(many(3000))), 431, "headers_too_large");
   });
 
-  test("400 for data that is not HTTP", async () => {
+  test("returns 400 for data that is not HTTP", async () => {
     for (const text of ["hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\x16\x03\x01\x00\xee\x01"]) {
       assertShape(await raw(text), 400, "invalid_request");
     }
@@ -103,13 +103,13 @@ describe("error responses of the API", () => {
     assertShape(await raw(smuggled), 400, "invalid_request");
   });
 
-  test("400 for HTTP/1.1 without `Host`, but not for HTTP/1.0", async () => {
+  test("returns 400 for an HTTP/1.1 request without `Host`", async () => {
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nConnection: close\r\n\r\n");
     assertShape(answer, 400, "invalid_request");
     assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
   });
 
-  test("contain a request ID and forbid MIME sniffing", async () => {
+  test("returns errors with a request ID and a header against MIME sniffing", async () => {
     const heads = ["GET /v1/address/%zz", "GET /nowhere", "PUT /v1/chains", "POST /%", "HEAD /%a"];
     for (const head of heads) {
       const answer = await raw(`${head} HTTP/1.1\r\n${closing}\r\n`);
@@ -120,7 +120,7 @@ describe("error responses of the API", () => {
     assert.match(await raw("hello\r\n\r\n"), /x-content-type-options: nosniff\r\n/i);
   });
 
-  test("to HEAD requests have the same headers as to GET requests, but no body", async () => {
+  test("returns the same headers for HEAD as for GET, without a body", async () => {
     const digits = "11".repeat(20);
     for (const path of ["/v1/address/0x12", `/v1/address/0x${digits}`, "/v1/address/%zz", "/x"]) {
       const request = (method: string) => `${method} ${path} HTTP/1.1\r\n${closing}\r\n`;
@@ -134,7 +134,7 @@ describe("error responses of the API", () => {
     }
   });
 
-  test("413 reaches a client that sends its whole body before it reads", async () => {
+  test("returns 413 even to a client that reads only after it has sent its body", async () => {
     const { apiKey } = await service.newKey();
     const bytes = 4 * 2 ** 20;
     for (const connection of ["close", "keep-alive"]) {
@@ -159,7 +159,7 @@ describe("error responses of the API", () => {
     }
   });
 
-  test("500 `internal_error` for a bug, with details only in the log", async () => {
+  test("returns 500 `internal_error` for a bug, with details only in the log", async () => {
     const listed = () => {
       throw new Error("the secret of the house");
     };
@@ -172,7 +172,7 @@ describe("error responses of the API", () => {
     await broken.close();
   });
 
-  test("408 `request_timeout` if the headers arrive too late", async () => {
+  test("returns 408 `request_timeout` if the headers arrive too late", async () => {
     const strict = await startApp({ limits: { headersMsMax: 100 } });
     const port = await listen(strict);
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ", port);
@@ -180,13 +180,13 @@ describe("error responses of the API", () => {
     await strict.close();
   });
 
-  test("417 `expectation_failed` for an `Expect` header other than 100-continue", async () => {
+  test("returns 417 for an `Expect` header other than 100-continue", async () => {
     const answer = await raw(`GET /v1/chains HTTP/1.1\r\n${closing}Expect: wonders\r\n\r\n`);
     assertShape(answer, 417, "expectation_failed");
     assert.match(answer, /expected no Expect header or Expect: 100-continue, found \\"wonders\\"/);
   });
 
-  test("503 with `Retry-After` for too many simultaneous create requests", async () => {
+  test("returns 503 with `Retry-After` for too many simultaneous create requests", async () => {
     const busy = await startApp({ limits: { createsInFlightMax: 2 } });
     const busyPort = await listen(busy);
     const { apiKey } = await busy.newKey();
@@ -283,7 +283,7 @@ describe("GET /livez and /readyz", () => {
   });
 });
 
-test("metrics count responses by route and status, and contain no address", async () => {
+test("metrics count responses by route and status, and do not contain addresses", async () => {
   await service.app.inject({ url: `/v1/address/0x${"12".repeat(20)}` });
   const text = await service.parts.metrics.registry.metrics();
   assert.match(text, /http_responses_total\{route="\/v1\/address\/:address",status="404"\} \d+/);

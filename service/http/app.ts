@@ -1,8 +1,8 @@
 // Builds the HTTP service: all routes, and the rules that apply to every response.
 //
 // Every /v1 response allows all origins, regardless of its status (CORS `*`). Every response has an
-// X-Request-Id, unless Node refuses the request before the framework sees it. All errors, including
-// those of the framework, have the format that spec/service.md §7 defines.
+// X-Request-Id, unless Node refuses the request before the framework sees the request. All errors,
+// including errors from the framework, have the format that spec/service.md §7 defines.
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -42,8 +42,8 @@ import { openStatuses, returns, type Statuses, status } from "./status/status.ts
 import { openWebhooks, type WebhookHandlers } from "./webhooks/webhooks.ts";
 
 /**
- * The maximum size of a body. It is large enough for every valid intent, even if all characters are
- * escaped twice.
+ * The maximum size of a body, which is large enough for every valid intent even if all characters
+ * are escaped twice.
  */
 export const bodyBytesMax = 192 * 1024;
 
@@ -78,14 +78,14 @@ export function buildApp(parts: Parts): FastifyInstance {
     forceCloseConnections: "idle",
     // Our own schemas check bodies, so the framework does not need to load its schema compilers.
     schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
-    // By default, the router returns 404 for a long path parameter. But the API must return 400 for
-    // an invalid address of any length.
+    // By default, the router returns 404 for a path parameter of more than 100 characters. The API
+    // must return 400 for an invalid address of any length.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError(parts.limits),
   });
-  // The router must know every method. Otherwise, it would return 404 instead of 405 for unusual
-  // methods.
+  // Adds every method that Node accepts, because the router would return 404 instead of 405 for an
+  // unknown method.
   const more = METHODS.filter((method) => !app.supportedMethods.includes(method));
   for (const method of more) app.addHttpMethod(method);
   app.removeAllContentTypeParsers();

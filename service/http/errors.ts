@@ -1,4 +1,4 @@
-// Defines all error responses (spec/service.md §7): a table maps error codes to statuses, and a
+// Defines all error responses (spec/service.md §7). A table maps error codes to statuses, and a
 // function converts any error to a response.
 
 import { InvalidError, type Issue } from "executable-address";
@@ -57,8 +57,8 @@ export type Code = keyof typeof statuses;
 type Headers = Record<string, string>;
 
 /**
- * The Content-Type for routes that send JSON as text. Fastify sets the header only if it serializes
- * the JSON itself.
+ * The Content-Type for routes that send JSON as text. Fastify sets this header only for JSON that
+ * Fastify serializes.
  */
 export const jsonType = "application/json; charset=utf-8";
 
@@ -129,7 +129,10 @@ type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boo
 
 const issuesMax = 20;
 
-/** @param request the request, if it was parsed; used only to quote it in some messages */
+/**
+ * Converts an error to a response. Some messages quote the `request`, which is absent if the
+ * request was not parsed.
+ */
 export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
   const refusal = toRefusal(error, request);
   const { code, message } = refusal;
@@ -153,7 +156,8 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
       headers: { "retry-after": "1" },
     });
   }
-  // The response does not quote the error, because a node's error can contain the node's host name.
+  // The response does not quote the error, because the error of a node can contain the node's host
+  // name.
   if (error instanceof ChainUnavailable) {
     const message = "the chain cannot be read right now; try again";
     return new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
@@ -166,7 +170,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 
 /**
  * Returns the refusal for a proof that could not be created. Includes the error's message only if
- * the library wrote it, because a node's message can contain the node's host name.
+ * the library wrote the message, because the message of a node can contain the node's host name.
  */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
@@ -207,9 +211,9 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
 };
 
 /**
- * Returns the refusal of a request that has no body, although the route expects an intent. A
- * request with a Content-Type gets another error, because the framework then parses even an empty
- * body.
+ * Returns the refusal of a request that has no body although the route expects an intent. A request
+ * without a body but with a Content-Type gets another error, because the framework parses even an
+ * empty body if there is a Content-Type.
  */
 export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";
@@ -217,8 +221,8 @@ export function missingBody(): Refusal {
 }
 
 /**
- * Describes a client's input for an error message: quotes short printable ASCII, and otherwise
- * gives only the length. Must not be used for text that may be secret.
+ * Describes a client's input for an error message: quotes short printable ASCII text, and gives
+ * only the length of other text. Must not be used for text that may be secret.
  */
 export function foundText(text: unknown): string {
   if (typeof text !== "string") return text === undefined ? "nothing" : "several";

@@ -1,4 +1,4 @@
-// One server's limits on pending requests, connections, streams, and caches.
+// The limits of one server on pending requests, connections, event streams, and caches.
 
 export type Limits = {
   /** The minimum and maximum time until the `expirationTimestamp` of a new intent, in seconds. */
@@ -6,8 +6,8 @@ export type Limits = {
   expirySecondsMax: number;
   /**
    * The maximum number of pending requests per route: `createsInFlightMax` for routes that accept
-   * an intent, and `lookupsInFlightMax` for public routes that read an address. Requests above the
-   * limit immediately get a 503 response. Requests are counted per route, so slow status requests
+   * an intent, and `lookupsInFlightMax` for public routes that read an address. A request above the
+   * limit is refused immediately with 503. Requests are counted per route, so slow status requests
    * do not cause refused lookups.
    */
   createsInFlightMax: number;
@@ -21,8 +21,8 @@ export type Limits = {
    */
   simulationCallsPerMinute: number;
   /**
-   * The maximum time for receiving a request's headers. The time begins with the first byte of the
-   * request, or at the end of the previous request.
+   * The maximum time in which a request's headers must arrive. The time begins with the first byte
+   * of the request, or at the end of the previous request.
    */
   headersMsMax: number;
   /**
@@ -34,12 +34,11 @@ export type Limits = {
   lookupCacheBytesMax: number;
 };
 
-/** The maximum time for receiving a whole request, including its body. */
+/** The maximum time in which a whole request must arrive, including its body. */
 export const requestMsMax = 30_000;
 
 /**
- * The number of file descriptors that are not available for connections, because databases, RPC
- * connections, logs, and Node need them.
+ * The number of file descriptors that are reserved for databases, RPC connections, logs, and Node.
  */
 const filesReserved = 256;
 
@@ -71,13 +70,13 @@ export type EventLimits = {
   /** A client is one IPv4 address or one /64 network of IPv6. */
   streamsPerClientMax: number;
   /**
-   * The interval between pings. It is less than a minute, because many proxies close a connection
-   * that is silent for a minute.
+   * The interval between pings. The interval is less than a minute, because many proxies close a
+   * connection that is silent for a minute.
    */
   heartbeatMs: number;
   /**
-   * How long the server continues to follow an address after the last stream has closed, because
-   * the client may reconnect.
+   * How long the server continues to read the status of an address after its last stream has
+   * closed, because the client may reconnect.
    */
   lingerMs: number;
 };

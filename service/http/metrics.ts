@@ -1,4 +1,4 @@
-// Metrics in Prometheus format, on a separate port (METRICS_PORT).
+// Serves metrics in the Prometheus format on a separate port (METRICS_PORT).
 
 import { createServer, type Server } from "node:http";
 import type { Logger } from "pino";

@@ -1,5 +1,5 @@
-// The objects and functions that the routes depend on. Most routes declare only the parts that they
-// use.
+// The objects and functions on which the routes depend. Most routes declare only the parts that
+// they use.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -47,9 +47,9 @@ export type Parts = {
   docsUrl?: string | undefined;
   /** A URI for vulnerability reports, served as security.txt. */
   securityContact?: string | undefined;
-  /** The names that the operator gave to contracts. Payers see them. */
+  /** The names that the operator gave to contracts. Payers see these names. */
   labels: Labels;
-  /** Restricts the hosts that webhooks can be sent to; `any` is for development. */
+  /** Restricts the hosts to which webhooks can be sent. `any` is for development. */
   webhookTargets?: "public" | "any";
   /**
    * The proxies whose `X-Forwarded-For` header is trusted. If absent, the client's IP address is
@@ -70,18 +70,19 @@ export type Parts = {
 };
 
 /**
- * Communicates with the executor through the database, because the executor can run in another
- * process.
+ * The routes' access to the executor. The calls use the database, because the executor can run in
+ * another process.
  */
 type ExecutorDesk = {
   /**
-   * Returns the executor's progress for an address, or null if the executor has no work for it. If
-   * the status shows money that the executor does not know about, first notifies the executor.
+   * Returns the executor's progress for an address, or null if the executor has no work for the
+   * address. If the status shows money that the executor does not know about, first notifies the
+   * executor.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
   /** Returns whether an executor has the lease for the chain and is not paused. */
   isActive(chainId: number): Promise<boolean>;
-  /** Returns the recoveries of an address on other chains than the intent's. */
+  /** Returns the recoveries of an address on chains other than the intent's chain. */
   findReturns(request: AddressOf): Promise<MovedElsewhere[]>;
   /**
    * Asks the executor to return unlisted tokens that a payer reported. Returns the `fate` of each

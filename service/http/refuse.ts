@@ -1,4 +1,4 @@
-// Sends error responses: through Fastify's reply if there is one, and otherwise directly to the
+// Sends error responses, through Fastify's reply or, if there is no reply object, directly to the
 // socket.
 
 import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from "node:http";
@@ -25,8 +25,8 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
         log.error({ err: error, requestId: request.id, leftOut }, "request failed");
       });
     }
-    // The framework refuses invalid URLs before any hook has run, so the hook that sets these
-    // headers did not run.
+    // The framework refuses invalid URLs before any hook runs, so the hook that sets the CORS
+    // headers may not have run.
     if (isApi(request.url)) reply.headers(corsHeaders);
     if (answer.status === statuses.body_too_large) takeRest(request.raw, reply);
     reply
@@ -43,8 +43,8 @@ const cutOff = ({ headers }: FastifyRequest) => {
 };
 
 /**
- * Returns the kind of an error. The number of log lines per kind is limited. Removes numbers and
- * hex digits from the message, so that similar errors have the same kind.
+ * Returns the kind of an error, because the number of log lines per kind is limited. Removes
+ * numbers and hex digits from the message, so that similar errors have the same kind.
  */
 function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -58,11 +58,11 @@ const restBytesMax = 8 * 2 ** 20;
 /**
  * Reads and discards the rest of a refused body, at most {@link restBytesMax}. Some clients send
  * the whole body before they read the response. If the server closed the connection immediately,
- * they would get a connection reset instead of the response.
+ * such a client would get a connection reset instead of the response.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
-  // If the client sent `Connection: close`, Node would close the connection after the response.
-  // Instead, close it after the end of the body.
+  // If the client sent `Connection: close`, Node would close the connection after the response. The
+  // connection is closed after the end of the body instead.
   if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
   reply.raw.shouldKeepAlive = true;
@@ -73,7 +73,10 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
   });
 }
 
-/** Refuses an unknown `Expect` header. Node's own response would have no body. */
+/**
+ * Refuses a request with an unknown `Expect` header, because Node's own response would have no
+ * body.
+ */
 export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
   const found = foundText(request.headers.expect);
   refuseRaw(
@@ -84,8 +87,8 @@ export function refuseExpectation(request: IncomingMessage, response: ServerResp
 }
 
 /**
- * Refuses an invalid or repeated `Host` header. Runs before the framework, which would ignore all
- * but the first.
+ * Refuses a request with an invalid or repeated `Host` header. Runs before the framework, which
+ * would ignore every `Host` header except the first.
  */
 export function refuseHost({ rawHeaders }: IncomingMessage, response: ServerResponse): void {
   const hosts = headerValues(rawHeaders, "host");
@@ -107,12 +110,12 @@ function refuseRaw(
 /** The headers of error responses that are sent without the framework's hooks. */
 const socketHeaders = { connection: "close", ...corsHeaders };
 
-/** After the last response, a client has this time to read it and to close the connection. */
+/** The time in which a client must read the last response and close the connection. */
 const lingerMs = 1000;
 
 /**
- * Returns a handler for requests that Node's HTTP parser rejects. These requests have no request
- * object.
+ * Returns a handler for requests that Node's HTTP parser rejects. Node creates no request object
+ * for such a request.
  */
 export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">) => {
   const refusals: Record<string, [Code, string]> = {
@@ -135,7 +138,7 @@ export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">
 };
 
 /**
- * Refuses CONNECT. Otherwise, Node would close the connection without a response.
+ * Refuses CONNECT requests, because Node would close the connection without a response.
  *
  * @param allow all methods
  */
@@ -150,6 +153,7 @@ function endWith(socket: Duplex, refusal: Refusal): void {
   const headers = Object.entries({ ...own, ...socketHeaders, ...length });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
-  // Otherwise, a client that never closes the connection would keep the socket open forever.
+  // Without this timeout, a client that never closes the connection would keep the socket open
+  // forever.
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

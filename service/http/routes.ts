@@ -1,6 +1,5 @@
-// Mounts a path: its methods, its CORS preflight, and the 405 response to all other methods. Also
-// contains the hooks and functions for headers that all routes share. Header names are in
-// lowercase.
+// Mounts a path: its methods, its CORS preflight, and the 405 response to other methods. Also
+// defines the hooks and functions for headers that all routes share. Header names are in lowercase.
 
 import type { IncomingMessage } from "node:http";
 import type {
@@ -17,9 +16,10 @@ import { foundText, noSniff, Refusal } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * The hooks in `before` run before the body is read, and the hooks in `whenRead` run afterwards. A
- * GET route also handles HEAD. `handler` returns the body of the response. It must not return a
- * reply that has not been sent. Fastify would wait forever, because a reply is thenable.
+ * The hooks in `before` run before the body is read, and the hooks in `whenRead` run after the body
+ * was read. A GET route also handles HEAD. `handler` returns the body of the response. `handler`
+ * must not return a reply that has not been sent, because a reply is thenable, so Fastify would
+ * wait forever.
  */
 export type Route = {
   before?: onRequestHookHandler[];
@@ -45,8 +45,8 @@ export function mount(
   app.route({
     method: others as HTTPMethods[],
     url: path,
-    // This hook must run before the body is parsed. Otherwise, a request with a wrong method and a
-    // wrong media type would return 415 instead of 405.
+    // The hook must run before the body is parsed. Otherwise, a request with a wrong method and a
+    // wrong media type would get 415 instead of 405.
     onRequest: (request) => {
       throw new Refusal(
         "method_not_allowed",
@@ -72,7 +72,7 @@ export const allowedMethods = (methods: readonly string[]): string[] => [
 
 /**
  * Returns an onRequest hook that sets a response header. If the request is refused, the
- * `Cache-Control` of the refusal replaces a `Cache-Control` from this hook.
+ * `Cache-Control` of the refusal replaces the `Cache-Control` of the hook.
  */
 export const setHeader =
   (name: string, value: string): onRequestHookHandler =>
@@ -82,8 +82,8 @@ export const setHeader =
   };
 
 /**
- * Returns an onRequest hook that refuses unknown paths. This hook must run before the body is
- * parsed. Otherwise, a request for an unknown path could return 415 instead of 404.
+ * Returns an onRequest hook that refuses unknown paths. The hook must run before the body is
+ * parsed. Otherwise, a request for an unknown path could get 415 instead of 404.
  *
  * @param allow the value of the `Allow` header with the methods of all paths
  */
@@ -119,8 +119,8 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
 }
 
 /**
- * Responds to a preflight request. Lets pages send the headers of spec §5, and lets browsers cache
- * this response for two hours.
+ * Responds to a CORS preflight request. Lets pages send the headers of spec §5, and lets browsers
+ * cache the preflight response for two hours.
  */
 const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply
@@ -168,8 +168,8 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
 
 /**
- * Returns false if the request has an invalid `Host` header or several `Host` headers. If there
- * were several, a proxy could use one, and this server could use another.
+ * Returns false if the request has an invalid `Host` header or several `Host` headers. With several
+ * headers, a proxy and this server could use different ones.
  */
 export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   const [value, ...others] = headerValues(rawHeaders, "host");
@@ -178,7 +178,7 @@ export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
 
 /**
  * An onRequest hook for every path. Sets the headers that all responses share. Refuses requests
- * with too many headers, because Node would silently drop some of them.
+ * with too many headers, because Node would silently drop headers.
  */
 export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.header("x-request-id", request.id).headers(noSniff);
@@ -200,8 +200,8 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
 }
 
 /**
- * Refuses requests with `Idempotency-Key`, which the service does not support. A client that sends
- * it would rely on it.
+ * Refuses requests with `Idempotency-Key`, which the service does not support, because a client
+ * that sends the header relies on its effect.
  *
  * @param cure how to repeat the request safely without the header
  * @throws {Refusal} if the header is present
@@ -224,8 +224,8 @@ export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: Fa
 }
 
 /**
- * Returns an onSend hook. During a drain, it closes each connection after its response. Otherwise,
- * connections whose requests began before the drain would stay open.
+ * Returns an onSend hook that closes each connection after its response during a drain. Without
+ * this hook, connections whose requests began before the drain would stay open.
  */
 export function closeWhenDraining(draining: AbortSignal) {
   return (

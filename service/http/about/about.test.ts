@@ -4,7 +4,7 @@ import { startApp } from "../../testing/app.ts";
 
 const url = "/.well-known/security.txt";
 
-test("security.txt is missing (404) if the operator has not set a contact", async () => {
+test("security.txt returns 404 if the operator has not set a contact", async () => {
   const service = await startApp();
   const answer = await service.app.inject({ url });
   assert.equal(answer.json().error.code, "unknown_path");

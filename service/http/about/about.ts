@@ -34,8 +34,8 @@ export function openapi(): Route {
 const notReady = "this server is shutting down and accepts no new requests";
 
 /**
- * A process is live if its event loop runs. It is ready if the database is readable and no commit
- * was lost, and if the process is not draining.
+ * Mounts the probes. `/livez` succeeds if the process's event loop runs. `/readyz` succeeds if the
+ * database is readable, no commit was lost, and the process is not draining.
  */
 export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
   mount(app, metrics, "/livez", {
@@ -53,8 +53,8 @@ export function mountProbes(app: FastifyInstance, { store, draining, metrics }: 
 }
 
 /**
- * RFC 9116 requires an expiry within a year. The server computes the expiry for each request, so
- * the text never expires.
+ * The number of days until the expiry in security.txt, because RFC 9116 requires an expiry within a
+ * year. The server computes the expiry for each request, so the text is always valid.
  */
 const daysValid = 180;
 

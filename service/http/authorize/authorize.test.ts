@@ -16,7 +16,10 @@ type Headers = [name: string, value: string][];
 type Answer = { status: number; headers: Map<string, string>; body: string };
 const codeOf = (answer: Answer) => JSON.parse(answer.body).error.code as string;
 
-/** Sends a request over a socket, so that headers can be repeated, empty, and in any order. */
+/**
+ * Sends a request over a raw socket, because the tests need repeated and empty headers and headers
+ * in any order.
+ */
 async function send(headers: Headers, to = service): Promise<Answer> {
   if (!to.app.server.listening) await to.app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = to.app.server.address() as { port: number };
@@ -46,7 +49,7 @@ async function send(headers: Headers, to = service): Promise<Answer> {
 const origin = "https://shop.example.com";
 
 /**
- * Creates an account that allows `origin`. Each test has its own account, so that tests do not
+ * Creates an account that allows `origin`. Each test needs its own account, so that tests do not
  * share rate limits.
  */
 async function newAccount(to = service) {
@@ -132,7 +135,7 @@ describe("POST /v1/address/create with a credential", () => {
     ]);
   });
 
-  test("does not show whether an API key with an `Origin` exists", async () => {
+  test("returns the same error for known and unknown API keys with an `Origin`", async () => {
     const { bearer } = await newAccount();
     const [known, unknown] = await Promise.all(
       [bearer, `Bearer ${newApiKey()}`].map((value) =>
@@ -186,7 +189,7 @@ describe("POST /v1/address/create with a credential", () => {
     ]);
   });
 
-  test("returns 401 with advice for a wrong checksum, without a database query", async () => {
+  test("returns 401 for a wrong checksum without a database query", async () => {
     const { apiKey, clientId } = await newAccount();
     const { holders } = service.parts.accounts;
     const { findApiKey, findClientId } = holders;
@@ -252,7 +255,7 @@ describe("POST /v1/address/create with a credential", () => {
     ]);
   });
 
-  test("returns 429 with the wait in seconds above the rate limit", async () => {
+  test("returns 429 with `Retry-After` above the rate limit", async () => {
     for (const kind of ["apiKey", "clientId"] as const) {
       const slow = await startApp();
       try {
@@ -308,7 +311,7 @@ describe("POST /v1/address/create with a credential", () => {
   });
 });
 
-describe("the credential of an account", () => {
+describe("an account's credentials", () => {
   test("an API key is rejected immediately after its rotation", async () => {
     const { accountId, apiKey, bearer } = await newAccount();
     assert.equal((await send([["Authorization", bearer]])).status, 200);
@@ -348,7 +351,7 @@ describe("the credential of an account", () => {
     assert.match(server.headers.get("ratelimit")!, /r=99;/);
   });
 
-  test("an API key that is sent with an `Origin` is recorded as seen in a browser", async () => {
+  test("an API key with an `Origin` is recorded as seen in a browser", async () => {
     const { accountId, bearer } = await newAccount();
     const { accounts, store } = service.parts;
     await refuses(403, "api_key_in_browser", [
@@ -369,7 +372,7 @@ describe("the credential of an account", () => {
     assert.equal(seen.length, 1);
   });
 
-  test("the last use of a key and the account's requests per hour are stored", async () => {
+  test("the service stores a key's last use and the account's requests per hour", async () => {
     const { accountId, apiKey, bearer, clientId } = await newAccount();
     await send([["Authorization", bearer]]);
     const firstAnsweredAt = Date.now();

@@ -1,6 +1,6 @@
-// Authenticates requests and applies their rate limits: spec/service.md §5. Nothing is cached here:
-// each request reads the primary database. So all servers refuse an old credential or a removed
-// origin immediately.
+// Authenticates requests and applies their rate limits: spec/service.md §5. Each request reads the
+// primary database, without a cache, so all servers refuse an old credential or a removed origin
+// immediately.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "../../accounts/audit.ts";
@@ -25,20 +25,23 @@ import { headerValues } from "../routes.ts";
  */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /**
- * `whose` is the key of the rate limit. Each API key has its own limit, and rotating the key does
- * not reset it.
+ * `whose` is the key of the rate limit. Each API key has its own limit, and a rotation of the key
+ * does not reset the limit.
  */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set by a hook in the route's `before`, after it has accepted the credential. */
+    /** Set by a hook in the route's `before`, after the hook has accepted the credential. */
     caller?: Caller;
   }
 }
 
-/** The purposes of requests. An API key needs the given scope, and the given rate limit applies. */
+/**
+ * The purposes of requests, each with the scope that an API key needs and the rate limit that
+ * applies.
+ */
 const uses = {
   create: { scope: "create", policy: policies.apiKey },
   check: { scope: "create", policy: policies.reads },
@@ -54,8 +57,8 @@ type Use = keyof typeof uses;
  * 1. Both `Authorization` and `X-Client-Id`, or either header twice: 400 `invalid_request`.
  * 2. Neither header: 401 `unauthorized`.
  * 3. `Authorization: Bearer` with any `Origin`, including `null` and an empty value: 403
- *   `api_key_in_browser`. The response is the same for valid keys, so it reveals nothing about the
- *   key.
+ *    `api_key_in_browser`. The response is the same for valid and invalid keys, so the response
+ *    reveals nothing about the key.
  * 4. A scheme other than `Bearer`, or a credential that is malformed, has a wrong checksum, is
  *   unknown, or has expired: 401 `unauthorized`. Only a credential with a correct checksum costs a
  *   database query.
@@ -65,8 +68,8 @@ type Use = keyof typeof uses;
  *    `origin_not_allowed`.
  * 7. A request above the credential's limit: 429 `rate_limited`.
  *
- * If rule 3 refuses a request with an existing key, the service records this. The dashboard then
- * shows that the key was used in a browser. Requests that rules 5 to 7 refuse are counted as
+ * If rule 3 refuses a request with an existing key, the service records that the key was used in a
+ * browser, and the dashboard shows a warning. Requests that rules 5 to 7 refuse are counted as
  * refused in the account's usage. Requests that rules 1 to 6 refuse do not count against the rate
  * limit.
  *
@@ -108,8 +111,8 @@ export async function authorize(
 }
 
 /**
- * Returns an onRequest hook that accepts only API keys. Client IDs are public, so a client ID must
- * not give access to the account's lists or webhook endpoints.
+ * Returns an onRequest hook that accepts only API keys. A client ID is public, so it must not give
+ * access to the account's lists or webhook endpoints.
  *
  * @throws {Refusal} the same refusals as {@link authorize}, and 403 `forbidden` for a client ID
  */
@@ -225,7 +228,7 @@ function assertSpelled(kind: CredentialKind, text: string): void {
 
 /**
  * Waits for the result of a credential's lookup. If the database fails, throws an error that
- * becomes a 503 response instead of a 500 response, so that the client retries.
+ * results in the status 503 instead of 500, so that the client retries.
  */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {
@@ -236,8 +239,8 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
 }
 
 /**
- * When the request is answered, counts it in the account's usage. Does not count responses with a
- * status of 500 or above, because these faults are the service's.
+ * When the request is answered, counts the request in the account's usage. Does not count responses
+ * with a status of 500 or above, because these responses report faults of the service.
  */
 function countWhenAnswered(
   caller: Pick<Caller, "accountId" | "kind">,

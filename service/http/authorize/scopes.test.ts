@@ -27,7 +27,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`API keys with scopes, on ${dialect}`, () => {
+  describe(`API keys with scopes on ${dialect}`, () => {
     let service: TestApp;
     let nowMs = Date.now();
     before(async () => {
@@ -36,7 +36,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    /** Creates an API key, and sends requests with it. */
+    /** Creates an API key. Returns the key and a function that sends requests with the key. */
     async function keyOf(accountId: string, scopes: Scope[], expiresAtMs: number | null = null) {
       const key = { name: "test", scopes, expiresAtMs };
       const made = (await addApiKey(service.parts.store.db, accountId, key, actor))!;
@@ -85,7 +85,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a key is rejected from the millisecond in which it expires", async () => {
+    test("a key is rejected from its expiry on", async () => {
       const { accountId } = await service.newKey();
       const expiresAtMs = nowMs + 60_000;
       const { ask, prefix } = await keyOf(accountId, ["read"], expiresAtMs);
@@ -117,7 +117,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([held?.prefix, held?.scopes], [rotated.prefix, ["read"]]);
     });
 
-    test("too many requests with one key do not limit another key", async () => {
+    test("requests with one key do not count against the limit of another key", async () => {
       const { accountId } = await service.newKey();
       const calm = await keyOf(accountId, ["read"]);
       let busy = await keyOf(accountId, ["read"]);
@@ -169,7 +169,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
   });
 
-  describe(`a client ID that needs signatures, on ${dialect}`, () => {
+  describe(`a client ID that accepts only signed intents, on ${dialect}`, () => {
     let service: TestApp;
     before(async () => {
       const databaseUrl =
@@ -234,7 +234,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(page, intent, signed), "created", "a repeat");
     });
 
-    test("a page gets 403 `not_signed` for a signature by another or a rotated key", async () => {
+    test("a page gets 403 `not_signed` for a signature with another or a rotated key", async () => {
       const [mine, other] = [await shop(), await shop()];
       const intent = newIntent();
       const by = (key: string) => ({ signature: signatureFor(addressOf(intent), key) });

@@ -29,7 +29,8 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
   });
 
 /**
- * Returns an intent that pays five units to the shop, with an expiration time by the chain's clock.
+ * Returns an intent that pays five whole tokens to the shop. The chain's clock determines the
+ * expiration time.
  */
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
@@ -45,7 +46,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual(checked.json().error.issues, created.json().error.issues);
   });
 
-  test("returns 429 above a burst of 30 requests of one account", async () => {
+  test("returns 429 after 30 requests of one account in a burst", async () => {
     const [busy, other] = [await server.newKey(), await server.newKey()];
     const intent = await newIntent();
     const answers = await Promise.all(
@@ -98,7 +99,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual((await post("create", apiKey, record.intent)).json(), record);
   });
 
-  test("warns about a condition on an address of another chain", async () => {
+  test("returns a finding for a condition about an address of another chain", async () => {
     const { apiKey } = await server.newKey();
     const here = await newIntent();
     const [own, foreign] = [makeRecord(here), makeRecord({ ...here, chainId: here.chainId + 1 })];

@@ -1,6 +1,6 @@
 // POST /address/check: spec/service.md, "Check". Returns the record that a create request would
 // return, a simulation, and findings. Saves nothing. A check calls the chain's endpoints several
-// times, so each account has a limit for checks, in addition to the credential's limit.
+// times, so each account has a rate limit for checks in addition to the credential's rate limit.
 
 import { formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -29,8 +29,8 @@ import { parseNewIntent } from "./new-intent.ts";
 export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 
 /**
- * Returns a function that checks intents. The API and the dashboard share this function, so an
- * account has one limit for both.
+ * Returns a function that checks intents. The API and the dashboard share this function, so they
+ * also share each account's limit.
  */
 export function openCheck(parts: Parts): CheckIntent {
   const { accounts, chains, keccak } = parts;
@@ -91,9 +91,9 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 
 /**
  * Finds conditions in the intent (`requireExecuted` and `requireClosed`) about an address that was
- * created for another chain. On the intent's chain, `requireExecuted` can never succeed for this
- * address, so the calls can never run. Anyone can close the address there, so `requireClosed` does
- * not protect the money.
+ * created for another chain. On the intent's chain, `requireExecuted` always fails for such an
+ * address, so the calls can never run. Anyone can close such an address on the intent's chain, so
+ * `requireClosed` does not protect the money.
  */
 async function findConditions(
   { calls, chainId }: Intent,

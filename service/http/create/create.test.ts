@@ -177,7 +177,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("returns 400 for an expiry in less than 5 minutes or more than 366 days", async () => {
+  test("returns 400 for an expiration in less than 5 minutes or more than 366 days", async () => {
     const nowMs = 1_800_000_000_000;
     const fixed = await startApp({ now: () => nowMs });
     const now = nowMs / 1000;
@@ -245,7 +245,7 @@ describe("POST /v1/address/create", () => {
     );
   });
 
-  test("returns the same bytes as a lookup and as an earlier request", async () => {
+  test("returns the same bytes as a lookup and as an earlier create request", async () => {
     const intent = newIntent();
     const shuffled = Object.fromEntries(Object.entries(intent).reverse());
     const lower = { ...shuffled, token: token.toLowerCase() };
@@ -283,7 +283,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("never logs a key, even after a failure", async () => {
+  test("does not log the API key after a failure", async () => {
     const failing = await startApp();
     failing.parts.store.saveRecord = async () => {
       throw new Error("disk");

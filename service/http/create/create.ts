@@ -29,8 +29,8 @@ import { type Creator, createInput, parseReferenced, referenceInUse } from "./re
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
 /**
- * Returns a function that creates addresses. The API and the dashboard share this function, so an
- * account has one daily limit for both.
+ * Returns a function that creates addresses. The API and the dashboard share this function, so they
+ * also share each account's daily limit.
  */
 export function openCreate(parts: Parts): CreateRecord {
   const { store } = parts;
@@ -50,7 +50,8 @@ export function openCreate(parts: Parts): CreateRecord {
 }
 
 /**
- * Limits how many valid create requests an account can send per day, including repetitions.
+ * Limits the number of valid create requests that an account can send per day, including
+ * repetitions.
  *
  * @throws {Refusal} 429 above the limit
  */
@@ -66,8 +67,8 @@ const repeatable = "to repeat a create safely, send the same salt or reference";
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
-    // Checks the credential before the body is read, so that the server never parses the body of an
-    // unauthorized request.
+    // Checks the credential before the body is read, so that the server does not parse the body of
+    // an unauthorized request.
     before: [
       admission.enter,
       async (request, reply) => {
@@ -91,7 +92,7 @@ export function create(admission: Admission, createRecord: CreateRecord, parts: 
 /**
  * Parses the query of a create request.
  *
- * @throws {InvalidError} for any other field
+ * @throws {InvalidError} if the query has an unknown or invalid field
  */
 export function parseCreateQuery(
   request: FastifyRequest,

@@ -1,6 +1,6 @@
-// Tests on SQLite and PostgreSQL that a stranger cannot create a cheap address that a shop mistakes
-// for an expensive order. Each test covers the whole path, from the create request to the signed
-// webhook and the shop's webhook handlers.
+// Tests that an attacker cannot create a cheap address that a shop mistakes for the address of an
+// expensive order. Each test runs the whole path, from the create request to the signed webhook and
+// the shop's webhook handlers.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -76,7 +76,7 @@ async function openScene(databaseUrl: string | undefined) {
 
   /**
    * Pays and executes the address, waits until the observer has created the event, and returns the
-   * signed webhook.
+   * signed webhook of this event.
    */
   async function payAndHear(record: AddressRecord): Promise<Delivery> {
     await world.pay(record.address, BigInt(record.intent.amount));
@@ -132,8 +132,8 @@ function openShopOf(
 
 /**
  * Passes a webhook to three handlers, and returns the orders that each handler would fulfill. The
- * first handler trusts the event's reference, the second finds the order by the proved address, and
- * the third is the shop kit.
+ * first handler trusts the event's reference. The second handler finds the order by the proved
+ * address. The third handler is the shop kit.
  */
 async function handle(
   { body, headers }: Delivery,
@@ -174,7 +174,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       data.createdBy,
     ];
 
-    test("is reported only as `claimedReference`", async () => {
+    test("appears in the event only as `claimedReference`", async () => {
       const { record } = await scene.shop.order("order-1", await intentOf(price));
       const cheap = await world.newRecord({ amount: "1" });
       assert.equal((await forge("order-1", cheap.intent)).statusCode, 200);
@@ -206,8 +206,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(referencesOf(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // Control: an old version stored a stranger's reference like a reference of the account. With
-      // such a row, the handler that trusts references finds the wrong order.
+      // Control: an old version stored a reference from a client ID like a reference from an API
+      // key. With such a row, the handler that trusts references finds the wrong order.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

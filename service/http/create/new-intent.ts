@@ -1,5 +1,5 @@
 // Parses the intent of a create or check request. Adds this service's own rules for new intents:
-// the chain and the token must be listed, and the expiration time is limited.
+// the chain and the token must be listed, and the expiration time must be within limits.
 
 import { deriveAddress, encodeNewIntent, type Intent, type Issue } from "executable-address";
 import type { Chains } from "../../chain/registry.ts";
@@ -50,8 +50,8 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
 }
 
 /**
- * Requires an expiration time that is far enough in the future. Money that arrives after it goes to
- * `recovery` and not to the payee.
+ * Requires an expiration time within the limits, because money that arrives after the expiration
+ * time goes to `recovery` and not to the payee.
  */
 function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: IntentParts): Issue[] {
   if (expirationTimestamp === undefined) return [];

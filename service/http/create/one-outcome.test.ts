@@ -1,5 +1,5 @@
-// Tests on SQLite and PostgreSQL that a create request is atomic. It saves the record, its owner,
-// and its reference. If it fails, it saves nothing, and the client can repeat it.
+// Tests that a create request is atomic: it saves the record, the owner, and the reference
+// together. A failed request saves nothing, so the client can repeat the request.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -19,14 +19,14 @@ import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const origin = "https://shop.example.com";
 /**
- * The number of simultaneous create requests: those from the server, and those from the page. A
- * client ID can send a burst of 20.
+ * The number of simultaneous create requests with an API key (`server`) and with a client ID
+ * (`page`). A client ID can send a burst of 20.
  */
 const parallel = { server: 99, page: 20 };
 const kills = isLong ? 4 : 1;
 /**
- * The number of accounts whose client IDs create addresses until the server is killed. There are
- * enough accounts that none reaches its rate limit.
+ * The number of accounts whose client IDs create addresses until the server is killed. With this
+ * number, no account reaches its rate limit.
  */
 const pagesCount = 24;
 
@@ -60,7 +60,7 @@ function numberedIntent(number: number, expirationTimestamp: number, token: stri
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`POST /v1/address/create with a reference, on ${dialect}`, () => {
+  describe(`POST /v1/address/create with a reference on ${dialect}`, () => {
     let service: TestApp;
     let databaseUrl: string | undefined;
     const more = () => (databaseUrl ? { databaseUrl } : {});
@@ -124,7 +124,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(await countRecords(account.accountId), 1);
       });
 
-      test(`saves only one of many intents with the same reference (${credential})`, async () => {
+      test(`saves only one of many intents with one reference (${credential})`, async () => {
         const account = await newAccount(service);
         const answers = await Promise.all(
           Array.from({ length: parallel[credential] }, () =>
@@ -155,7 +155,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await countRecords(accountId), 1);
     });
 
-    test("saves only one of many intents that two servers receive simultaneously", {
+    test("saves only one of many intents with one reference on two servers", {
       skip: dialect === "sqlite" ? "one server has the file" : false,
     }, async () => {
       const { accountId, server } = await newAccount(service);
@@ -195,7 +195,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 }
 
 /**
- * Runs a server in a separate process, sends it 32 create requests at a time, and kills it.
+ * Runs a server in a separate process, sends 32 create requests at a time to the server, and kills
+ * the server.
  *
  * @returns the number of the last acknowledged request
  */

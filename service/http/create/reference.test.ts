@@ -1,5 +1,5 @@
-// Tests the references of POST /v1/address/create on SQLite and PostgreSQL. A stranger may have the
-// public client ID, and requests can be repeated.
+// Tests the references of POST /v1/address/create. An attacker may have the public client ID, and
+// requests can be repeated.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -22,7 +22,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`a reference of an address, on ${dialect}`, () => {
+  describe(`a reference in a create request on ${dialect}`, () => {
     let service: TestApp;
     const start = () => startApp(dialect === "postgres" ? { databaseUrl: postgres.url } : {});
     before(async () => {
@@ -31,8 +31,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     after(() => service.close());
 
     /**
-     * Creates an account. Creates an account. Returns the headers that the account's server sends,
-     * and the headers that a visitor of its page sends.
+     * Creates an account. Returns the headers that the account's server sends, and the headers that
+     * a visitor of the account's page sends.
      */
     async function shop() {
       const { db } = service.parts.store;
@@ -72,7 +72,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return intent;
     };
 
-    test("is refused (409) from a page if a server created the address", async () => {
+    test("is refused with 409 if a page sends it for a server's address", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=order-1", ""]) {
         const intent = newIntent();
@@ -90,7 +90,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("cannot be added or changed later by a page (409)", async () => {
+    test("is refused with 409 if a page adds or changes it later", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=cart-7", ""]) {
         const intent = newIntent();
@@ -121,7 +121,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("is refused (403) from a page if the account forbids it", async () => {
+    test("is refused with 403 from a page if the account forbids references", async () => {
       const { db, accountId, server, page } = await shop();
       await allowReferences(db, accountId, false, { atMs: Date.now() });
       const refused = await create(page, "reference=order-10");
@@ -139,7 +139,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(events.includes("client_id_references_allowed"));
     });
 
-    test("is refused (409), with the other address, if another intent has it", async () => {
+    test("is refused with 409 and the other address if another intent has it", async () => {
       const { server } = await shop();
       const { address } = (await create(server, "reference=order-3")).json();
       const refused = await create(server, "reference=order-3");
@@ -149,7 +149,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-3")).length, 2);
     });
 
-    test("is given to only one address, even by eight simultaneous requests", async () => {
+    test("belongs to one address even after eight simultaneous requests", async () => {
       const { server } = await shop();
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => create(server, "reference=order-4")),
@@ -159,7 +159,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-4")).length, 1);
     });
 
-    test("is set only once, even by eight simultaneous requests from pages", async () => {
+    test("is set once even by eight simultaneous requests from pages", async () => {
       const { page } = await shop();
       const intent = newIntent();
       const answers = await Promise.all(
@@ -170,7 +170,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(codes, Array(7).fill("reference_in_use"));
     });
 
-    test("is refused (400) if it is empty, repeated, or under a wrong name", async () => {
+    test("is refused with 400 if it is invalid or repeated", async () => {
       const { server } = await shop();
       for (const [query, message] of [
         ["refrence=order-5", /^Unrecognized key: "refrence"$/],
@@ -187,7 +187,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("is refused with `bad_escape` if its encoding is invalid", async () => {
+    test("is refused with 400 `bad_escape` if its percent-encoding is invalid", async () => {
       const { server } = await shop();
       for (const query of ["reference=%zz", "reference=%ff"]) {
         const refused = await create(server, query);
@@ -201,7 +201,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("cannot be sent as an `Idempotency-Key` (400)", async () => {
+    test("is refused with 400 if it is sent as an `Idempotency-Key` header", async () => {
       const { server } = await shop();
       const keyed = await create({ ...server, "idempotency-key": "1" }, "");
       assert.deepEqual([keyed.statusCode, keyed.json().error.code], [400, "invalid_request"]);
@@ -216,7 +216,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(again.json().error.issues[0].message, first.json().address);
     });
 
-    test("determines a missing salt, so a repeated request returns the same address", async () => {
+    test("determines a missing salt, so that a repeated request returns the address", async () => {
       const { db, accountId, server, page } = await shop();
       const intent = withoutSalt();
       const [one, two] = await Promise.all([
@@ -233,7 +233,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notEqual(other.salt, record.intent.salt);
     });
 
-    test("determines the same salt even after a rotation of the key", async () => {
+    test("determines the same salt even after a rotation of the reference key", async () => {
       const { db, accountId, server } = await shop();
       const intent = withoutSalt();
       const before = await create(server, "reference=order-7", intent);

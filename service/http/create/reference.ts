@@ -1,5 +1,5 @@
-// References and signatures of create requests (spec/service.md §4.1). Salts can be derived from
-// references, and a bound client ID must send signatures.
+// Parses the references and signatures of create requests (spec/service.md §4.1). A missing salt is
+// derived from the reference, and a bound client ID must send a signature.
 
 import { timingSafeEqual } from "node:crypto";
 import { formatAddress } from "executable-address";
@@ -18,14 +18,18 @@ export type Creator = {
   accountId: string;
   isClientId: boolean;
   /**
-   * Whether the credential is a client ID that can create only addresses whose intents are signed.
+   * Whether the credential is a client ID that can create only addresses whose intents the
+   * account's server has signed.
    */
   isBound: boolean;
   /** Whether the account accepts references from its client ID. */
   mayName: boolean;
   signature: string | undefined;
   reference: string | undefined;
-  /** Whether the reference is accepted even if another address of the account already has it. */
+  /**
+   * Whether the reference is accepted even if another address of the account already has this
+   * reference.
+   */
   isAgain: boolean;
 };
 
@@ -48,7 +52,10 @@ export async function parseReferenced(
   return created;
 }
 
-/** The keys are read only if the salt or the signature needs them, and at most once. */
+/**
+ * Reads the account's reference keys, at most once. Called only if the salt or the signature needs
+ * the keys.
+ */
 type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
 
 /**
@@ -63,9 +70,9 @@ function requireMayName({ mayName, reference }: Creator): void {
 
 /**
  * Parses the intent. If a request with an API key has a reference but no salt, derives the salt
- * from the reference with the account's newest reference key. If the address with this reference
- * was created with an older key, uses that key, so that a repeated request returns the same
- * address.
+ * from the reference with the account's newest reference key. If the salt of the address with this
+ * reference was derived with an older key, uses the older key, so that a repeated request returns
+ * the same address.
  *
  * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
@@ -100,7 +107,7 @@ const noSignature = `0x${"0".repeat(64)}`;
  * Verifies the signature of a create request. Does nothing if the request has no signature and the
  * client ID is not bound. The address is a hash of the whole intent, so a signature of the address
  * covers the token, the payee, the amount, and the expiration time. Only signatures with the newest
- * key are valid, so a rotation makes a leaked key useless.
+ * key are valid, so a leaked key is useless after a rotation.
  *
  * @throws {Refusal} 403 `not_signed`
  */
@@ -126,7 +133,7 @@ async function verifySigned(
 }
 
 /**
- * Returns the refusal (409 `reference_in_use`) of a record that was not saved because of its
+ * Returns the refusal (409 `reference_in_use`) for a record that was not saved because of its
  * reference.
  */
 export function referenceInUse(

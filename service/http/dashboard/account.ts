@@ -62,9 +62,9 @@ const moneyInput = z.strictObject({ days: integerInput(1, 92).default(30) });
 type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
 
 /**
- * GET /money: the amounts that the account requested, received, executed, and returned, by day and
- * token. Each request counts a limited number of new addresses. `isMore` is true until all of the
- * account's addresses have been counted.
+ * Mounts GET /money: the amounts that the account requested, received, executed, and returned, by
+ * day and token. Each request adds a limited number of new addresses to the sums. `isMore` is true
+ * until all addresses of the account have been added.
  */
 export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {
   app.get("/money", async (request): Promise<Answers.Money> => {
@@ -90,7 +90,7 @@ export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }:
 
 const endInput = z.strictObject({ id: z.string().max(100) });
 
-/** Mounts the routes that list the account's sessions and end one of them. */
+/** Mounts the routes that list the account's sessions and end a session. */
 export function mountSessions(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;
 

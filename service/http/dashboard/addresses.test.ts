@@ -19,7 +19,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the dashboard's list of addresses, on ${dialect}`, () => {
+  describe(`the dashboard's list of addresses on ${dialect}`, () => {
     let service: TestApp;
     let browser: Browser;
     let accountId: string;
@@ -94,7 +94,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await list(`address=${first!.toLowerCase()}&token=${token}`), [first]);
     });
 
-    test("has a short page only at the end", async () => {
+    test("has full pages except for the last page", async () => {
       const { db } = service.parts.store;
       const isOther = { chain_id: 1, token: Buffer.alloc(20, 7), amount: "1", expires_at: 1 };
       const rows = Array.from({ length: 450 }, (_, at) => ({
@@ -118,7 +118,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await db.deleteFrom("records").where("expires_at", "=", 1).execute();
     });
 
-    test("contains a corrupt record, although a lookup returns 500", async () => {
+    test("contains a corrupt record for which a lookup returns 500", async () => {
       const { db } = service.parts.store;
       const [first, second, third] = created;
       const change = (address: string) => {
@@ -168,7 +168,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(items[2].settledAt, new Date(settledAtMs).toISOString());
     });
 
-    test("returns 400 to a request for the statuses of no or too many addresses", async () => {
+    test("returns 400 if the statuses of no or too many addresses are requested", async () => {
       const many = Array.from({ length: 21 }, (_, at) => `0x${at}`).join();
       for (const query of ["", `?addresses=${many}`, `?addresses=${"0".repeat(1000)}`]) {
         assert.equal((await browser.get(`${api}/statuses${query}`)).statusCode, 400, query);

@@ -1,6 +1,6 @@
 // The dashboard's routes for addresses: the API's list with an additional filter by address prefix,
-// the statuses of a page, and two routes for the form that creates addresses. These two routes work
-// like the check and create requests of the API.
+// the statuses of a page of the list, and two routes for the form that creates addresses. The two
+// routes for the form work like the check and create requests of the API.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
@@ -73,8 +73,8 @@ const statusesInput = z.strictObject({
 /**
  * GET /statuses?addresses=0x…,0x…: the current statuses of up to 20 addresses. The statuses are
  * read simultaneously, so addresses on the same chain share RPC calls. If a status cannot be read,
- * for example because the chain's endpoints do not respond, the response contains an error code in
- * its place.
+ * for example because the chain's endpoints do not respond, the response contains an error code
+ * instead of the status.
  */
 export function mountStatuses(
   app: FastifyInstance,

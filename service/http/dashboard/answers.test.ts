@@ -1,5 +1,5 @@
-// Checks that the response of every route of the dashboard's API has exactly the fields that are
-// described.
+// Checks that the response of every route of the dashboard's API has exactly the fields that
+// answers.ts describes.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -102,7 +102,7 @@ describe("the schemas of the dashboard's API", () => {
   });
 });
 
-/** Returns the paths of the fields in `value` that are not described. */
+/** Returns the paths of the fields in `value` that the schema does not describe. */
 function strangersIn({ properties, items, anyOf }: Shape, value: unknown, at = ""): string[] {
   if (anyOf) {
     const found = anyOf

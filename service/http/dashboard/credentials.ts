@@ -1,6 +1,6 @@
 // Serves /dashboard/api/credentials (the account's API keys, client ID, and reference key) and
 // /dashboard/api/origins (the origins that can use the client ID): spec/service.md §5, rules 6 to
-// 10. A secret is only in the response to the request that creates it.
+// 10. A secret appears only in the response to the request that creates the secret.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";

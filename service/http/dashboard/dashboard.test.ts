@@ -42,10 +42,10 @@ describe("the dashboard's API while the database is down", () => {
 });
 
 for (const [name, database] of Object.entries(databases)) {
-  // On PostgreSQL, these tests run only in `npm run test:long`. `npm test` tests the functions
-  // behind the routes on PostgreSQL, and all SQL statements.
+  // On PostgreSQL, these tests run only in `npm run test:long`. Other tests in `npm test` run the
+  // functions behind the routes, and all SQL statements, on PostgreSQL.
   const skip = !isLong && name !== "sqlite" && "npm run test:long";
-  describe(`the dashboard's API, on ${name}`, { skip }, () => {
+  describe(`the dashboard's API on ${name}`, { skip }, () => {
     let service: TestApp;
     before(async () => {
       service = await startApp({ databaseUrl: (await database()) as string });
@@ -296,7 +296,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await add("https://excess.example")).statusCode, 200);
     });
 
-    test("two simultaneous requests never add a 21st origin", async () => {
+    test("does not add a 21st origin for two simultaneous requests", async () => {
       const browser = await signUp();
       const add = (origin: string) => browser.post(`${api}/origins`, { origin });
       for (let i = 1; i < originsMax; i++) await add(`https://shop${i}.example`);
@@ -306,7 +306,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(origins.length, originsMax);
     });
 
-    test("explains which entry allows an origin", async () => {
+    test("returns the entry that allows an origin", async () => {
       const browser = await signUp();
       await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
       const judge = async (body: object) =>
@@ -380,7 +380,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(hours[0].clientId, { created: 0, refused: 1 });
     });
 
-    test("shows an account only its own changes, without keys", async () => {
+    test("lists only the account's own changes, without keys", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       await rotate(browser, prefix);

@@ -1,6 +1,7 @@
 // The API of the dashboard. Requests use JSON and a session cookie. The API has the origin of the
-// dashboard, and does not allow CORS. Errors have the format that spec/service.md §7 defines. It
-// does not accept API keys or client IDs, and the public API does not accept sessions.
+// dashboard, and does not allow CORS. Errors have the format that spec/service.md §7 defines. The
+// dashboard's API does not accept API keys or client IDs, and the public API does not accept
+// sessions.
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -84,7 +85,8 @@ export function mountDashboard(
 }
 
 /**
- * Mounts the API's webhook operations for sessions, and an operation that only the dashboard has.
+ * Mounts the public API's webhook operations with sessions instead of API keys, and one operation
+ * that only the dashboard has.
  */
 function mountWebhooks(app: FastifyInstance, parts: Parts): void {
   for (const [id, handler] of Object.entries(openWebhooks(parts))) {
@@ -97,8 +99,8 @@ function mountWebhooks(app: FastifyInstance, parts: Parts): void {
 
 /**
  * Returns an error handler for the dashboard's routes. After an unknown error, the handler checks
- * whether the database is available. If it is not, the response is 503 instead of 500. This check
- * is simpler than recognizing all database errors.
+ * whether the database is available. If the database is not available, the status is 503 instead of
+ * 500. This check is simpler than a function that recognizes all database errors.
  */
 const askStore =
   ({ store }: Pick<Parts, "store">) =>

@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { openHashing } from "./sign-in.ts";
 
 /**
- * Opens the hashing queue with simulated hashes. `ends` contains one function for each hash, which
- * completes the hash. They are in the order in which the hashes started.
+ * Opens the hashing queue with simulated hashes. `ends` contains, in the order of the hashes'
+ * starts, a function that completes each hash.
  */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };
@@ -19,7 +19,7 @@ function openTurns(atOnce?: number) {
         ends.push((error) => (error ? failed(error) : done()));
       });
     });
-  /** Completes all hashes in order, also hashes that start while others are completed. */
+  /** Completes all hashes in order, including hashes that start in the meantime. */
   const drain = async () => {
     for (let i = 0; i < ends.length; i++) {
       ends[i]!();
@@ -31,7 +31,7 @@ function openTurns(atOnce?: number) {
 }
 
 describe("the queue for password hashes", () => {
-  test("rejects the 33rd waiting request of unknown browsers with 503", async () => {
+  test("rejects the 33rd waiting hash of unknown browsers with 503", async () => {
     const { ask, begun, shed, settle } = openTurns(2);
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
     const refused = { code: "service_unavailable" };
@@ -43,7 +43,7 @@ describe("the queue for password hashes", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("rejects the fifth waiting request of an account, and the ninth of a network", async () => {
+  test("rejects the fifth waiting hash of an account and the ninth of a network", async () => {
     for (const [isKnown, eachMax] of [
       [true, 4],
       [false, 8],
@@ -64,7 +64,7 @@ describe("the queue for password hashes", () => {
     }
   });
 
-  test("serves an unknown browser every fourth time even if known browsers wait", async () => {
+  test("gives every fourth hash to an unknown browser while known browsers wait", async () => {
     const { ask, begun, drain, settle } = openTurns(1);
     for (let i = 0; i < 20; i++) void ask(`known ${i}`, true);
     void ask("stranger 0", false);
@@ -74,7 +74,7 @@ describe("the queue for password hashes", () => {
     assert.deepEqual([begun.indexOf("stranger 0"), begun.indexOf("stranger 1")], [4, 8]);
   });
 
-  test("runs at most three hashes simultaneously, or one fewer than the cores", async () => {
+  test("runs at most three hashes simultaneously, and leaves one core free", async () => {
     const { ask, begun, ends, settle } = openTurns();
     const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1));
     for (let i = 0; i < 8; i++) void ask(`stranger ${i}`, false);
@@ -85,7 +85,7 @@ describe("the queue for password hashes", () => {
     assert.equal(begun.length, atOnce + 1);
   });
 
-  test("serves a known browser next, even after a failed hash", async () => {
+  test("gives the next hash to a known browser, even after a failed hash", async () => {
     const { ask, begun, ends, settle } = openTurns(1);
     const first = ask("first", false);
     const all = [ask("stranger", false), ask("known", true)];

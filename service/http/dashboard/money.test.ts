@@ -17,7 +17,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the dashboard's sums of money, on ${dialect}`, () => {
+  describe(`GET /money of the dashboard on ${dialect}`, () => {
     let service: TestApp;
     const midnightMs = Math.floor(Date.now() / dayMs) * dayMs;
     let nowMs = midnightMs;

@@ -1,5 +1,5 @@
-// Hooks of the dashboard's routes. They require a session, and accept writes only from our own
-// page.
+// The hooks of the dashboard's routes, which require a session and accept writes only from the
+// dashboard's own pages.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
@@ -21,9 +21,9 @@ declare module "fastify" {
 }
 
 /**
- * Refuses a write unless it has a single `Origin` header with the dashboard's origin. So other
- * sites cannot use a user's cookies, and cannot sign a user in. If the dashboard runs on the user's
- * own machine, accepts both `localhost` and `127.0.0.1`.
+ * Refuses a write unless it has a single `Origin` header with the dashboard's origin. So another
+ * site cannot write with a user's cookies, and cannot sign a user in. If the dashboard runs on the
+ * user's own machine, accepts both `localhost` and `127.0.0.1`.
  */
 export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   const { origin, protocol, hostname, port } = new URL(publicUrl);

@@ -16,7 +16,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the sessions of an account, on ${dialect}`, () => {
+  describe(`the sessions of an account on ${dialect}`, () => {
     let service: TestApp;
     before(async () => {
       service = await startApp(dialect === "postgres" ? { databaseUrl: postgres.url } : {});
@@ -27,7 +27,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const list = async (browser: ReturnType<typeof openBrowser>): Promise<Item[]> =>
       (await browser.get(`${api}/sessions`)).json().items;
 
-    test("cannot be ended by another account (404)", async () => {
+    test("cannot be ended by another account, which gets 404", async () => {
       const [ada, eve] = [openBrowser(service), openBrowser(service)];
       await ada.signUp("ada@example.com");
       await eve.signUp("eve@example.com");
@@ -65,7 +65,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
   });
 
-  describe(`an address that is created in the dashboard, on ${dialect}`, () => {
+  describe(`POST /addresses of the dashboard on ${dialect}`, () => {
     let service: TestApp;
     before(async () => {
       const databaseUrl = dialect === "postgres" ? await postgres.newDatabase() : undefined;
@@ -73,7 +73,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    test("needs a session (401), the right origin (403), and a valid intent (400)", async () => {
+    test("refuses a missing session, a foreign origin, and an invalid intent", async () => {
       const stranger = openBrowser(service);
       assert.equal((await stranger.post(`${api}/addresses`, newIntent())).statusCode, 401);
       const browser = openBrowser(service);
@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(answer.json().error.issues[0].path, ["amount"]);
     });
 
-    test("is the same as an address created with an API key", async () => {
+    test("creates the same address as a create request with an API key", async () => {
       const browser = openBrowser(service);
       await browser.signUp("grace@example.com");
       const intent = newIntent();

@@ -15,9 +15,9 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Options for tests that hash hundreds of passwords each. Some of these tests simulate an attack.
- * To show that the attack is real, they also run it against a service with only one queue, where it
- * locks the owner out.
+ * Options for tests that hash hundreds of passwords each. A test that simulates an attack also runs
+ * the attack against a service with a single queue, to show that the attack would lock out the
+ * owner.
  */
 const flood = { skip: !isLong && "npm run test:long" };
 
@@ -30,12 +30,12 @@ const databases: Record<string, () => Promise<string | undefined>> = {
 
 for (const [name, database] of Object.entries(databases)) {
   /**
-   * Options for tests that need only one database. They hash many passwords, so `npm test` runs
-   * them only on SQLite.
+   * Options for tests that do not depend on the database. These tests hash many passwords, so `npm
+   * test` runs them only on SQLite.
    */
   const once = { skip: !isLong && name !== "sqlite" && "on PostgreSQL: npm run test:long" };
 
-  describe(`sign-in and sign-up with a password, on ${name}`, () => {
+  describe(`sign-in and sign-up with a password on ${name}`, () => {
     let service: TestApp;
     before(async () => {
       service = await startApp({ databaseUrl: (await database()) as string });
@@ -142,13 +142,13 @@ for (const [name, database] of Object.entries(databases)) {
       const refused = await stranger.signIn(email);
       await refuses(refused, 429, "rate_limited");
       assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/);
-      // The attacker locks out neither the owner's browser nor a new browser.
+      // The attacker does not lock out the owner's browser or a new browser.
       assert.equal((await owner.signIn(email)).statusCode, 200);
       const elsewhere = openBrowser(service);
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
     });
 
-    test("uses the client address from a trusted proxy to count attempts", once, async () => {
+    test("counts attempts by the client address from a trusted proxy", once, async () => {
       const trustedProxies = "192.0.2.0/24";
       const { store, accounts } = service.parts;
       const behind = await startApp({ trustedProxies, store, accounts });
@@ -203,7 +203,7 @@ for (const [name, database] of Object.entries(databases)) {
       return startApp({ store, accounts: { ...accounts, attempts } });
     };
 
-    test("lets a known browser sign in during a flood from 256 networks", flood, async () => {
+    test("lets a known browser sign in during an attack from 256 networks", flood, async () => {
       const [email, owner] = [newEmail(), openBrowser(service)];
       await owner.signUp(email);
       const [own, attacker] = [newEmail(), openBrowser(service)];
@@ -212,8 +212,8 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await attacker.signIn(own)).statusCode, 200);
       assert.equal(attacker.jar.get("eas-device"), cookie, "a success gives no further cookie");
 
-      // An attacker can collect many of these cookies over months, by signing in without a cookie
-      // each time.
+      // An attacker can collect many cookies of known browsers over months, by signing in without a
+      // cookie each time.
       const { attempts } = service.parts.accounts;
       const cookies = Array.from({ length: 40 }, () =>
         attempts.deviceCookieFor({ email: own, deviceCookie: undefined }),
@@ -243,7 +243,7 @@ for (const [name, database] of Object.entries(databases)) {
       await control.close();
     });
 
-    test("lets a new browser sign in during a flood from another /48 network", flood, async () => {
+    test("lets a new browser sign in during an attack from another network", flood, async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const attack = (at: TestApp) => (i: number) => {
@@ -261,7 +261,7 @@ for (const [name, database] of Object.entries(databases)) {
       await control.close();
     });
 
-    test("refuses new accounts with 403 `signup_closed`, but not existing accounts", async () => {
+    test("returns 403 `signup_closed` for sign-ups, but accepts existing accounts", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const { store, publicUrl } = service.parts;
@@ -347,7 +347,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("requires the old password for a new one, and ends all other sessions", async () => {
+    test("requires the old password for a change, and ends all other sessions", async () => {
       const email = newEmail();
       const [here, there] = [openBrowser(service), openBrowser(service)];
       await here.signUp(email);

@@ -1,6 +1,6 @@
 // Serves POST /auth/* for the dashboard's own pages: sign-up, sign-in, sign-out, and changing or
-// resetting a password. Hashing a password is the most expensive work that a stranger can cause, so
-// these requests wait in a queue.
+// resetting a password. A password hash is the most expensive work that a client without an account
+// can cause, so these requests wait in a queue.
 
 import { availableParallelism } from "node:os";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -111,7 +111,8 @@ function refuseUntil(waitMs: number): void {
 }
 
 /**
- * Sets and reads the cookie by which attempts.ts recognizes a browser that has signed in before.
+ * Returns functions that set and read the cookie by which attempts.ts recognizes a browser that has
+ * signed in before.
  */
 function deviceCookie(publicUrl: string) {
   const isSecure = new URL(publicUrl).protocol === "https:";
@@ -145,11 +146,11 @@ type Turn = () => void;
 type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) => Promise<Done>;
 
 /**
- * Opens two queues for hashing passwords: one for browsers that have signed in before, and one for
- * all others. Runs a few hashes simultaneously, and leaves one core for the API. The queue for
- * known browsers has priority, but every fourth hash comes from the other queue if it is not empty.
- * Each queue alternates between its owners, which are accounts or networks. It limits the number of
- * waiting hashes per owner.
+ * Opens two queues for password hashes: one for known browsers, which have signed in before, and
+ * one for unknown browsers. Runs a few hashes simultaneously, and leaves one core for the API. The
+ * queue for known browsers has priority, but every fourth hash comes from the queue for unknown
+ * browsers if that queue is not empty. In each queue, the owners (accounts or networks) take turns,
+ * and the number of waiting hashes per owner is limited.
  *
  * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full
@@ -184,8 +185,8 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
 }
 
 /**
- * Opens a queue that serves its owners in turn. It always serves the first owner in the map, and
- * then moves this owner to the end.
+ * Opens a queue whose owners take turns. The queue serves the first owner in the map, and then
+ * moves this owner to the end.
  */
 function openLine({ max, eachMax }: Places) {
   const waiting = new Map<string, Turn[]>();

@@ -1,5 +1,5 @@
 // GET /events and GET /events/{id}: spec/service.md, "Lists". Lists the account's events, oldest
-// first. A shop can read the events that it missed as webhooks while it was down.
+// first. A shop that was down can read the events whose webhooks it missed.
 
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyReply } from "fastify";
@@ -46,7 +46,8 @@ export function accountEvents(parts: Parts): Route {
       const read = page.at(-1)?.position ?? cursor;
       const next = hasMore ? read : Math.max(read, until);
       asJson(reply);
-      // Copies the stored bodies unchanged, so that they have the same bytes as in webhooks.
+      // Copies the stored bodies unchanged, so that an event has the same bytes in the list and in
+      // webhooks.
       const items = page.map(({ body }) => body).join(",");
       return `{"items":[${items}],"next":"${next}","hasMore":${hasMore}}`;
     },

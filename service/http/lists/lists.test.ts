@@ -20,7 +20,7 @@ before(async () => {
 after(() => postgres.stop());
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the lists of addresses and events, on ${dialect}`, () => {
+  describe(`GET /v1/addresses and GET /v1/events on ${dialect}`, () => {
     let service: TestApp;
     let nowMs = Date.now();
     before(async () => {
@@ -63,7 +63,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return found;
     }
 
-    test("return 401 without a credential and 403 to a page", async () => {
+    test("return 401 without a credential and 403 for a client ID", async () => {
       const { accountId, apiKey } = await service.newKey();
       await addOrigin(service.parts.store.db, accountId, origin, { atMs: nowMs });
       const { clientId } = await findCredentials(service.parts.store.db, accountId);
@@ -106,7 +106,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await get(apiKey, "events?limit=1e1")).statusCode, 400);
     });
 
-    test("a malformed or repeated reference returns 400 and creates nothing", async () => {
+    test("a create request with a malformed or repeated reference returns 400", async () => {
       const { apiKey } = await service.newKey();
       for (const reference of ["", "x".repeat(129), "a\nb", "a\u202eb", "\u200b"]) {
         const response = await create(apiKey, reference);
@@ -154,7 +154,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(b.apiKey, "reference=order-43")).items, []);
     });
 
-    test("contain each address once, even while addresses are added", async () => {
+    test("list each address once even if addresses are added between two pages", async () => {
       const { apiKey } = await service.newKey();
       const other = await service.newKey();
       const made: string[] = [];
@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("show as `requestedAmount` the most that the calls can collect", async () => {
+    test("list `requestedAmount`, the largest amount that the calls can collect", async () => {
       const { apiKey } = await service.newKey();
       const { token } = newIntent();
       const collect = (least: bigint, most: bigint) =>
@@ -264,7 +264,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await get(mine.apiKey, path)).json(), row);
     });
 
-    test("return 404 `not_found`, with the ID or its length, for an unknown event", async () => {
+    test("return 404 `not_found` for an unknown event", async () => {
       const { apiKey } = await service.newKey();
       for (const [id, found] of [
         ["evt_9", '"evt_9"'],
@@ -277,7 +277,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("contain only the account's events, in order, from a cursor on", async () => {
+    test("list only the account's events, in order, from a cursor on", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const rows = [mine, other].flatMap(({ accountId }) =>
         Array.from({ length: 5 }, (_, i) => ({
@@ -306,7 +306,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([one.statusCode, one.body], [200, rows[1]!.body]);
     });
 
-    test("have full pages of events of the requested types", async () => {
+    test("list full pages of events of the requested types", async () => {
       const { accountId, apiKey } = await service.newKey();
       const rows = Array.from({ length: 1_205 }, (_, i) => ({
         ...{ account_id: accountId, position: i + 1, id: `evt_${accountId}_${i}` },
@@ -332,7 +332,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal((await get(apiKey, `events?${wrong}`)).statusCode, 400, wrong);
     });
 
-    test("show references in the dashboard, and find addresses by reference", async () => {
+    test("find addresses by reference, also in the dashboard", async () => {
       const browser = openBrowser(service);
       await browser.signUp(`${Math.random()}@example.com`);
       const keys = "/dashboard/api/credentials/api-key";
@@ -350,7 +350,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await find("reference=order-2"), []);
     });
 
-    test("have a limit that is separate from the limit on create requests", async () => {
+    test("have a rate limit that is separate from the limit on create requests", async () => {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
       // The limit refills while the test sends requests, so a slow machine needs more requests.
@@ -360,7 +360,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(String(made.headers.ratelimit), /^"api-key";r=99;/);
     });
 
-    test("count as use of the key, but not as create requests", async () => {
+    test("update the key's last use, but do not count as create requests", async () => {
       const { accountId, apiKey } = await service.newKey();
       await get(apiKey, "events");
       await service.parts.accounts.usage.flush();

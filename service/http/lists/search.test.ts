@@ -1,5 +1,5 @@
 // Tests searches that read many rows and find nothing. Such a search must hardly delay other
-// requests, whether they are from the same account or from another.
+// requests of the same account and of other accounts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -39,7 +39,7 @@ async function fill({ parts: { store } }: TestApp, accountId: string) {
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`searches that find nothing, on ${dialect}`, () => {
+  describe(`a search that finds nothing on ${dialect}`, () => {
     let service: TestApp;
     let many: { accountId: string; apiKey: string };
     let other: { accountId: string; apiKey: string };
@@ -58,7 +58,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     const searchNothing = () => list(many.apiKey, "referenceContains=none");
 
-    test("a fourth simultaneous search gets 503, but lists are not delayed", async () => {
+    test("gets 503 if it is the account's fourth, and does not delay lists", async () => {
       assert.deepEqual((await searchNothing()).json(), { items: [], next: null });
       let isOver = false;
       const all = Promise.all(Array.from({ length: searches }, searchNothing)).finally(() => {
@@ -82,7 +82,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await searchNothing()).statusCode, 200, "a place is free again");
     });
 
-    test("an account with too many searches gets 429, but can still list addresses", async () => {
+    test("gets 429 after too many searches, and does not count against lists", async () => {
       const { limiter } = service.parts.accounts;
       const spendAll = async () => {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);

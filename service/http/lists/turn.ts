@@ -2,9 +2,9 @@
 // which are called windows (events/list-addresses.ts). The service reads only one window per
 // account at a time, so other accounts wait for at most one window.
 //
-// A search with few matches may read all of the account's rows, which takes 10 s for a million
-// rows. Each account has a limit on simultaneous long searches, and a rate limit on the windows
-// that they read. The first page of an unfiltered list is never a long search.
+// A search with few matches may read all rows of the account, which takes 10 s for a million rows.
+// Each account has a limit on simultaneous long searches, and a rate limit on the windows that its
+// long searches read. The first page of an unfiltered list is not a long search.
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -15,21 +15,21 @@ import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * A search that reads more windows than this counts as long. These windows have 2,000 rows, which
- * take about 20 ms to read.
+ * A search counts as long after this number of windows, which have 2,000 rows and take about 20 ms
+ * to read.
  */
 const shortWindowsMax = 8;
 /** The maximum number of an account's simultaneous long searches on one server. */
 const longSearchesMax = 3;
 /**
- * The number of windows of a long search that count as one request against the rate limit. These
- * windows have up to 100,000 rows, which take one second to read.
+ * The number of windows of a long search that count as one request against the rate limit. This
+ * number of windows has up to 100,000 rows, which take one second to read.
  */
 const windowsPerToken = 400;
 
 /**
- * Each account has its own queue. If the cache evicts a queue that is in use, the account's next
- * search does not wait for the searches in it.
+ * The queue of each account. If the cache evicts a queue that is in use, the account's next search
+ * does not wait for the searches in the evicted queue.
  */
 const queues = new LRUCache({
   max: 10_000,
@@ -39,7 +39,7 @@ const queues = new LRUCache({
 type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
 
 /**
- * Calls `search` with the function `turn`. `search` must use it to read each window. After the
+ * Calls `search` with the function `turn`. `search` must read each window through `turn`. After the
  * client has disconnected, `turn` returns undefined.
  *
  * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many long searches of the account

@@ -59,7 +59,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("returns 404 `not_found`, which is not cached, for an unknown address", async () => {
+  test("returns 404 `not_found` without caching for an unknown address", async () => {
     for (const method of ["GET", "HEAD"] as const) {
       const response = await look(`0x${"11".repeat(20)}`, {}, method);
       assert.equal(response.statusCode, 404);
@@ -107,7 +107,7 @@ describe("GET /v1/address/{address}", () => {
 });
 
 describe("GET /v1/address/{address}", () => {
-  test("returns the same bytes as `create`, with an `ETag`, to be cached forever", async () => {
+  test("returns the bytes of the create response, which can be cached forever", async () => {
     const { address, body } = await created();
     for (const times of [1, 2]) {
       const response = await look(address);

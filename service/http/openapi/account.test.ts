@@ -34,8 +34,8 @@ after(async () => {
   await world.stop();
 });
 
-describe("responses of an account's routes are as documented", () => {
-  test("lists return 200 and each documented error", async () => {
+describe("the routes for an account's lists and webhook endpoints", () => {
+  test("return 200 and each documented error for lists", async () => {
     const { accountId, apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const payload = JSON.stringify(newIntent());
@@ -83,7 +83,7 @@ describe("responses of an account's routes are as documented", () => {
     accounts.limiter.take = take;
   });
 
-  test("webhook endpoints return 200 and each documented error", async () => {
+  test("return 200 and each documented error for webhook endpoints", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const clientId = await newClientId(service);
@@ -165,7 +165,7 @@ describe("responses of an account's routes are as documented", () => {
     await ask(["POST", `${one}/test`], 409, json, paused);
   });
 
-  test("each documented status was returned by these tests", () => {
+  test("return every documented status in the tests above", () => {
     answers.assertAllSeen(["account", "webhooks"]);
   });
 });

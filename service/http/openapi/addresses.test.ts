@@ -21,7 +21,7 @@ import {
 import { bodyBytesMax } from "../app.ts";
 
 const call = { function: "visit()", args: [] };
-/** These paths have no input, so they never return 400. */
+/** The paths without any input, which cannot return 400. */
 const constant = ["/chains", "/openapi.json"];
 /** Returns whether the path reads an address and requires no credential. */
 const isPublic = (path: string) => path.includes("{address}") && !/\/(mine|sent)$/.test(path);
@@ -40,8 +40,8 @@ after(async () => {
   await world.stop();
 });
 
-describe("responses of the other routes are as documented", () => {
-  test("400, 401, and 403 for a wrong credential", async () => {
+describe("the routes for single addresses and the service return documented responses", () => {
+  test("with 400, 401, or 403 for a wrong credential", async () => {
     const { apiKey } = await service.newKey();
     const clientId = await newClientId(service);
     const authorization = `Bearer ${apiKey}`;
@@ -62,7 +62,7 @@ describe("responses of the other routes are as documented", () => {
     }
   });
 
-  test("400, 413, 415, 429, and 431 for an invalid create or check request", async () => {
+  test("with the documented errors for an invalid create or check request", async () => {
     const fields = Object.keys(newIntent());
     const wrong = JSON.stringify(Object.fromEntries(fields.map((field) => [field, 0])));
     for (const path of intentPaths) {
@@ -89,7 +89,7 @@ describe("responses of the other routes are as documented", () => {
     }
   });
 
-  test("200 and 304 for `create` and `lookup`", async () => {
+  test("with 200 and 304 for `create` and `lookup`", async () => {
     const created = await answers.create(200);
     const clientId = await newClientId(service);
     const headers = { "x-client-id": clientId, origin };
@@ -106,7 +106,7 @@ describe("responses of the other routes are as documented", () => {
     assert.deepEqual((await answers.expect(200, "/openapi.json", {})).json(), document);
   });
 
-  test("409 if another address has the reference", async () => {
+  test("with 409 if another address has the reference", async () => {
     const { apiKey } = await service.newKey();
     const create = (status: number) =>
       answers.expect(status, "/address/create", {
@@ -119,12 +119,12 @@ describe("responses of the other routes are as documented", () => {
     await create(409);
   });
 
-  test("200, 429, 500, and 503 for a check", async () => {
+  test("with 200, 429, 500, or 503 for a check", async () => {
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
-    // The service lists a token whose address has no code on the local chain. Gives this
-    // address the code of the chain's token.
+    // Copies the code of the chain's token to the address of a listed token, which has no code on
+    // the local chain.
     await world.client.setCode({
       address: intent.token,
       bytecode: (await world.client.getCode({ address: world.token }))!,
@@ -145,7 +145,7 @@ describe("responses of the other routes are as documented", () => {
     await cut.close();
   });
 
-  test("200 and 503 for a status", async () => {
+  test("with 200 or 503 for a status", async () => {
     const record = await answers.save(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
       // The service returns a cached status until it has read a new block.
@@ -168,7 +168,7 @@ describe("responses of the other routes are as documented", () => {
     await cut.close();
   });
 
-  test("200 for the returns of an address", async () => {
+  test("with 200 for the returns of an address", async () => {
     const record = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/returns", {});
     const cut = await startApp();
@@ -177,7 +177,7 @@ describe("responses of the other routes are as documented", () => {
     await cut.close();
   });
 
-  test("200, 429, and 503 for a simulation", async () => {
+  test("with 200, 429, or 503 for a simulation", async () => {
     const simulated = async () =>
       (await answers.expect(200, "/address/{address}/simulation", {})).json().outcome;
     await answers.save(await world.newRecord());
@@ -187,8 +187,7 @@ describe("responses of the other routes are as documented", () => {
     const done = await answers.save(await world.newRecord());
     await world.pay(done.address, 100n);
     await world.execute(done);
-    // Waits until the service has read the new block. This sends fewer requests than the burst of
-    // thirty.
+    // Waits until the service has read the new block, with fewer requests than the burst of thirty.
     while ((await simulated()) !== "impossible") await setTimeout(headMsMax);
     await answers.expectLimit("/address/{address}/simulation", {
       method: "GET",
@@ -201,7 +200,7 @@ describe("responses of the other routes are as documented", () => {
     await cut.close();
   });
 
-  test("200, 304, 400, 429, and 503 for a proof", async () => {
+  test("with 200, 304, 400, 429, or 503 for a proof", async () => {
     const { address: its } = await answers.save(await world.newRecord());
     await answers.expect(200, "/address/{address}/proof", {});
     await world.pay(its, 100n);
@@ -224,7 +223,7 @@ describe("responses of the other routes are as documented", () => {
     });
   });
 
-  test("200, 429, and each documented error for a reported token", async () => {
+  test("with 200, 429, or each documented error for a reported token", async () => {
     const path = "/address/{address}/sent";
     let clients = 0;
     const report = (status: number, more: object = {}, to = service) =>
@@ -269,7 +268,7 @@ describe("responses of the other routes are as documented", () => {
     await cut.close();
   });
 
-  test("200 for an event stream, which begins with the current status", async () => {
+  test("with 200 for an event stream, which begins with the current status", async () => {
     await answers.save(await world.newRecord());
     const base = await service.app.listen({ host: "127.0.0.1", port: 0 });
     const response = await fetch(`${base}/v1/address/${answers.subject.address}/events`);
@@ -284,7 +283,7 @@ describe("responses of the other routes are as documented", () => {
     judgeStatus(JSON.parse(/^data: (.*)$/m.exec(text)![1]!));
   });
 
-  test("400, 404, and 431 for each path with an address", async () => {
+  test("with 400, 404, or 431 for each path with an address", async () => {
     for (const path of Object.keys(document.paths)) {
       if (!isPublic(path)) continue;
       await answers.expect(400, path, { url: `/v1${path.replace("{address}", "0x12")}` });
@@ -294,7 +293,7 @@ describe("responses of the other routes are as documented", () => {
     for (const path of constant) await answers.expect(431, path, { headers: manyHeaders });
   });
 
-  test("500 for a corrupt record, and 503 while the database does not respond", async () => {
+  test("with 500 for a corrupt record and 503 while the database does not respond", async () => {
     const failing = await startApp();
     const { store } = failing.parts;
     const paths = Object.keys(document.paths).filter(isPublic);
@@ -311,7 +310,7 @@ describe("responses of the other routes are as documented", () => {
     await failing.close();
   });
 
-  test("each documented status was returned by these tests", () => {
+  test("with every documented status in the tests above", () => {
     // These responses are constants in memory, so they cannot fail with 500.
     for (const path of constant) answers.seen.add(`get ${path} 500`);
     answers.assertAllSeen(["addresses", "service"]);

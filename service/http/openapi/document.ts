@@ -85,8 +85,8 @@ export function describeApi(): Schema {
 }
 
 /**
- * Adds the schema of a request's intent. In it, the salt is optional, and unknown fields are not
- * allowed.
+ * Adds the schema of the intent in a request. In a request, the salt is optional, and unknown
+ * fields are not allowed.
  */
 function describeIntents({ Intent, Call }: Record<string, Schema>): Record<string, Schema> {
   const { salt, expirationTimestamp, ...fields } = Intent!.properties as Record<string, Schema>;

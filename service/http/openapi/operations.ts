@@ -1,6 +1,6 @@
 // Lists all operations below /v1. The API registers exactly these routes, and spec/openapi.json is
-// generated from them. The fields of responses are described in the library, and the fields of
-// requests at the routes that parse them.
+// generated from this list. The library describes the fields of responses, and the route that
+// parses a request describes the request's fields.
 
 import {
   addressPage,

@@ -90,7 +90,7 @@ export const headers = {
 
 type HeaderName = keyof typeof headers;
 
-/** Returns the value of a header that always has the same value. */
+/** Returns the value of a header with a constant value. */
 export function constantOf(name: HeaderName): string {
   const { const: value } = headers[name].schema as { const?: string };
   if (value === undefined) throw new Error(`${name} has no constant value`);
@@ -349,7 +349,7 @@ export const describeRefusals = (): Schema =>
     Object.entries(refusals).map(([name, answer]) => [name, describeRefusal(answer)]),
   );
 
-/** Describes an error response that can have only the codes of this refusal. */
+/** Describes an error response whose code must be one of the refusal's codes. */
 function describeRefusal({ codes, description, headers }: Answer) {
   const code = codes.length === 1 ? { const: codes[0] } : { enum: codes };
   const narrowed = { properties: { error: { properties: { code } } } };

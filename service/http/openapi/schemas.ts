@@ -67,7 +67,7 @@ export function describeComponents(): Record<string, Schema> {
   return Object.fromEntries(described.sort(([a], [b]) => ((a as string) < (b as string) ? -1 : 1)));
 }
 
-/** Returns a reference if the shape is a component, and otherwise the schema itself. */
+/** Returns a reference if the shape is a component. Otherwise, returns the shape's schema. */
 export function describeShape(shape: Shape): Schema {
   const constant = constants.get(shape);
   return constant === undefined ? describeInline(shape) : referenceTo(componentOf(constant));
@@ -104,8 +104,8 @@ function describeFields(fields: Readonly<Record<string, Shape>>, constant?: stri
 }
 
 /**
- * Returns the doc comment of a field. If the field has none, returns the field's doc comment in an
- * included shape.
+ * Returns the doc comment of a field. If the field has no doc comment, returns the doc comment of
+ * this field in an included shape.
  */
 function findComment(constant: string, field: string): Comment | undefined {
   const found = comments.get(constant);

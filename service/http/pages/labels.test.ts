@@ -19,7 +19,7 @@ const thief: Hex = "0x2222222222222222222222222222222222222222";
 const token: Hex = "0x3333333333333333333333333333333333333333";
 const labels = read({ "1": { [shop]: "A Shop" } });
 
-describe("the file with labels of contracts", () => {
+describe("the operator's file with labels of contracts", () => {
   const wrong: [string, unknown, RegExp][] = [
     ["is no JSON", "{", /cannot be read/],
     ["has no chain id", { Base: {} }, /Base: Invalid key/],
@@ -33,7 +33,7 @@ describe("the file with labels of contracts", () => {
       assert.throws(() => read(value), { name: "LabelsError", message: reason }));
   }
 
-  test("may be missing, and accepts addresses in upper or lower case", () => {
+  test("can be missing, and can contain addresses in upper or lower case", () => {
     assert.equal(readLabels(undefined).size, 0);
     const mixed = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
     assert.deepEqual(read({ "1": { [mixed]: "Münzen & Co." } }).get(1), {

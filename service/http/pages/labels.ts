@@ -1,6 +1,6 @@
 // Reads the operator's names (labels) for contracts from a file: {"8453": {"0x…": "A Shop"}}.
-// Payers see these names, so a name must be short and plain. Contracts that receive money for
-// others, such as an exchange, must not have a label.
+// Payers see these names, so a name must be short and plain. A contract that receives money on
+// behalf of others, such as an exchange, must not have a label.
 
 import { readFileSync } from "node:fs";
 import type { Intent } from "executable-address";
@@ -73,8 +73,8 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 
 /**
  * Returns the label of the contract that requests the money. Every call of the intent must call
- * this contract, transfer the token to it, or approve the token for it. Otherwise, an intent could
- * appear to come from a labeled contract just because it calls this contract once.
+ * this contract, transfer the token to it, or approve the token for it. Otherwise, a single call of
+ * a labeled contract would make an intent appear to come from this contract.
  */
 export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

@@ -1,6 +1,6 @@
-// In a local setup (`npm start`), the dashboard has a button that pays an address. The browser
-// sends the payment to the local node, which signs it with one of its own accounts. So this server
-// has neither a route for payments nor a payer's key.
+// Finds the local node for the dashboard's button that pays an address in a local setup (`npm
+// start`). The browser sends the payment to the local node, which signs the payment with an account
+// of the node. So this server has neither a route for payments nor a payer's key.
 
 import { localHosts } from "../../accounts/origins/origins.ts";
 import { type Chain, localChainId } from "../../chain/chains.ts";

@@ -52,7 +52,7 @@ describe("the pages of the service", () => {
     }
   });
 
-  test("show a page (404) for a wrong page path, but not for a wrong API path", async () => {
+  test("return 404 with a page for a wrong page path, and without for an API path", async () => {
     const headers = { accept: "text/html,*/*;q=0.8", "if-none-match": "*" };
     const asked = await app.inject({ url: "/adresses", headers });
     assert.deepEqual([asked.statusCode, asked.body], [404, "the dashboard"]);
@@ -63,7 +63,7 @@ describe("the pages of the service", () => {
     }
   });
 
-  test("are replaced by an explanation if they are not built", async () => {
+  test("return an explanation if they are not built", async () => {
     const bare = Fastify();
     servePages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
@@ -71,7 +71,7 @@ describe("the pages of the service", () => {
     await bare.close();
   });
 
-  test("only the payment page can call the shop that is named in its link", async () => {
+  test("let only the payment page call the shop in its link", async () => {
     const policyOf = async (url: string) =>
       `${(await app.inject({ url })).headers["content-security-policy"]}`;
     const plain = await policyOf("/a/0xheld");
@@ -91,7 +91,7 @@ describe("the pages of the service", () => {
     }
   });
 
-  test("/a and paths below show the payment page, other paths the dashboard", async () => {
+  test("return the payment page for /a and below, and the dashboard for other paths", async () => {
     for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);
     }
@@ -114,7 +114,7 @@ describe("the pages of the service", () => {
     const headers = { "accept-encoding": "gzip" };
     const compressedFor = async (address: string) => {
       const before = mock.callCount();
-      // Compression would make this short page longer, so the server sends it uncompressed.
+      // Compression would make this short page longer, so the server sends the page uncompressed.
       const { body } = await many.inject({ url: `/a/${address}`, headers });
       assert.match(body, new RegExp(`<title>${address}</title>`));
       return mock.callCount() - before;
@@ -167,7 +167,7 @@ describe("the pages of the service", () => {
     assert.match(String(headers["strict-transport-security"]), /^max-age=\d{8}/);
   });
 
-  test("only the dashboard can call the node of a local chain", async () => {
+  test("let only the dashboard call the node of a local chain", async () => {
     const local = Fastify();
     const localNodes = ["http://127.0.0.1:8545/"];
     servePages(local, { publicUrl, localNodes }, async () => undefined, directory);
@@ -183,7 +183,7 @@ describe("the pages of the service", () => {
     await local.close();
   });
 
-  test("a receipt can connect to any https node, but runs only its own scripts", async () => {
+  test("let a receipt connect to any https node, but run only its own scripts", async () => {
     for (const url of ["/receipt", `/receipt/0x${"1".repeat(40)}`]) {
       const { body, headers } = await app.inject({ url });
       assert.equal(body, "the receipt");
@@ -215,7 +215,7 @@ describe("the pages of the service", () => {
       assert.equal(await ask(tags), 200, tags);
   });
 
-  test("the service does not start if a file is of an unknown kind", () => {
+  test("prevent the start of the service if a file has an unknown extension", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
     const mount = () => servePages(Fastify(), { publicUrl }, async () => undefined, odd);
@@ -223,7 +223,7 @@ describe("the pages of the service", () => {
     rmSync(odd, { recursive: true });
   });
 
-  test("have another `ETag` if they are compressed", async () => {
+  test("have a different `ETag` if they are compressed", async () => {
     const url = "/assets/main-BX3k_9aQ.js";
     const plain = await app.inject({ url });
     assert.equal(plain.body, script);

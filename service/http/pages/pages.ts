@@ -1,5 +1,5 @@
-// Serves the built pages of web/ from memory. It reads all files at startup, so a request never
-// reads a file. Each file is compressed only once.
+// Serves the built pages of web/ from memory. All files are read at startup, so a request does not
+// read from the disk. Each file is compressed only once.
 
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -71,8 +71,8 @@ function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
 /**
- * The media type for each file extension. The server does not start if a file has another
- * extension.
+ * The media type for each file extension. The server does not start if a file has an extension that
+ * is not in this table.
  */
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
@@ -102,8 +102,8 @@ type Served = Pick<Parts, "publicUrl"> &
   };
 
 /**
- * The number of compressed pages in the cache. After a link is shared, several clients soon request
- * the same page. While a page is compressed, all other requests wait.
+ * The maximum number of compressed pages in the cache. After a link is shared, several clients soon
+ * request the same page. The cache avoids repeated compression, which blocks all other requests.
  */
 const previewsMax = 1_000;
 
@@ -143,7 +143,10 @@ export function servePages(
   };
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) =>
     send(find(path), request, reply);
-  /** If the link contains a shop's origin, the page's policy allows connections to this origin. */
+  /**
+   * Returns the payment page. If the link contains a shop's origin, the page's policy allows
+   * connections to this origin.
+   */
   const payPage = ({ query }: FastifyRequest): File => {
     const file = find("/pay.html");
     const { shop } = query as { shop?: unknown };
@@ -236,7 +239,8 @@ const wantsPage = ({ url, headers }: FastifyRequest): boolean =>
   (headers.accept ?? "").includes("text/html");
 
 /**
- * Returns whether the client accepts gzip (RFC 9110 §12.5.3). A client can refuse gzip with `q=0`.
+ * Returns whether the client accepts gzip (RFC 9110 §12.5.3). `q=0` in the header means that the
+ * client refuses gzip.
  */
 function takesGzip(acceptEncoding = ""): boolean {
   return acceptEncoding.split(",").some((coding) => {

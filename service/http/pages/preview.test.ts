@@ -19,8 +19,8 @@ after(async () => {
 });
 
 /**
- * Returns a preview. Uses new chain readers, because those of the server may have cached the newest
- * block.
+ * Returns a preview. Uses new chain readers, because the server's chain readers may have cached the
+ * newest block.
  */
 const previewOf = (address: string, parts = { ...server.parts, ...chainParts(chainsAt(world)) }) =>
   openPreviews(parts, openStatuses(parts))(address);
@@ -50,7 +50,7 @@ describe("the preview of a payment link", () => {
     assert.doesNotMatch(text, /Waiting/);
   });
 
-  test("escapes names, so a name cannot close an HTML element", async () => {
+  test("escapes names, so that a name cannot close an HTML element", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const { chainId, calls } = record.intent;
     const name = '</script><b>"Shop"';

@@ -1,5 +1,6 @@
-// Generates the HTML head of a payment page. It contains a title for link previews, which do not
-// run scripts. It also contains the operator's labels, which the page shows.
+// Generates the HTML head of a payment page. The head contains a title for link previews, because
+// the programs that create link previews do not run scripts. The head also contains the operator's
+// labels, which the page shows.
 
 import { type Hex, requestedAmount } from "executable-address";
 import { formatUnits } from "executable-address/payment";
@@ -17,8 +18,8 @@ type PreviewParts = Pick<
 >;
 
 /**
- * How long the service waits for the chain before it sends a page. After this time, it sends the
- * page without the address's state.
+ * How long the service waits for the chain before it sends a page. After this time, the service
+ * sends the page without the address's state.
  */
 const statusMsMax = 400;
 const late = () => new Error(`no status within ${statusMsMax} ms`);
@@ -45,7 +46,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
 
   /**
    * Returns the name of the account that created the address. Returns undefined if a client ID
-   * created the address, because anyone can copy a client ID and create addresses with it.
+   * created the address, because anyone can copy a client ID and create addresses with the copy.
    */
   const creatorName = async (address: Hex): Promise<string | undefined> => {
     const creator = (await findCreators(store.db, [address])).get(address);
@@ -101,8 +102,8 @@ function head({ title, description, url, address, facts }: Head): string {
     meta("og:description", description || "What paying this address does"),
     meta("og:type", "website"),
     meta("og:url", url),
-    // The page's script needs the record and the chains. With these links, the browser fetches both
-    // before the script runs.
+    // The page's script needs the record and the chains. With these links, the browser fetches the
+    // record and the chains before the script runs.
     ...[`/v1/address/${address}`, "/v1/chains"].map(
       (path) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${path}" />`,
     ),

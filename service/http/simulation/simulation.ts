@@ -39,8 +39,8 @@ type MeteredParts = {
 };
 
 /**
- * Limits the number of RPC calls per minute to the endpoints of a chain. All servers that share a
- * PostgreSQL database share the limit. All calls of a minute may come in one burst.
+ * Returns an RPC client of a chain with a limit on the number of calls per minute. All servers that
+ * share a PostgreSQL database share the limit. All calls of a minute may come in one burst.
  *
  * @param name the purpose of the calls; each purpose has its own limit
  */

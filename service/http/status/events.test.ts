@@ -66,7 +66,7 @@ after(async () => {
   draining.abort();
   const closed = server.close();
   // `fetch` keeps the connections of unread responses open. Without this call, the server would
-  // wait 72 s for them.
+  // wait 72 s for these connections.
   server.app.server.closeAllConnections();
   await closed;
   await world.stop();
@@ -113,7 +113,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("sends each change of the state, and nothing for other blocks", async () => {
+  test("sends an event for each change of the state, and no event for other blocks", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const states = [(await stream.nextStatus()).status.state];
@@ -140,7 +140,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("sends each missed event once and in order after a reconnection", async () => {
+  test("sends the missed events in order after a reconnection", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const watching = openStream(pathOf(record.address));
     const first = openStream(pathOf(record.address));
@@ -170,7 +170,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("sends the previous state after a reorganization", async () => {
+  test("sends the earlier state again after a reorganization", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.mine(1);
     const stream = openStream(pathOf(record.address));

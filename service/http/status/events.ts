@@ -1,9 +1,9 @@
 // GET /address/{address}/events. Sends the current status and then each new status, as server-sent
 // events. https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
-// The server can have many open streams. All streams of a chain share the chain's polling loop. The
-// server reads and encodes the status of an address only once for all streams of this address. A
-// stream has no timer of its own.
+// The server can have many open streams, so each stream is cheap. All streams of a chain share the
+// chain's polling loop. The server reads and encodes the status of an address only once for all
+// streams of this address. A single stream has no timer.
 //
 // A frame is one encoded status event. For each address, the server keeps a short history of
 // frames. For each stream, it keeps a position in this history. A stream receives the frames after
@@ -47,10 +47,10 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
-      // Without this header, the connection would stay open after the end of the stream, and delay
-      // a drain until its timeout.
+      // Without this header, the connection would stay open after the end of the stream, and would
+      // delay a drain until the drain's timeout.
       reply.header("connection", "close");
-      // Asks proxies not to buffer events, because buffering would delay them.
+      // Asks proxies not to buffer the stream, because buffering would delay events.
       reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       const full = draining.aborted
@@ -81,8 +81,8 @@ type Stream = { response: Out; lastId: string | undefined; missedBeats: number }
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
 
 /**
- * `id` contains the block number and a digest of the status, not including the block. If the digest
- * is different, the status has changed.
+ * An encoded status event. `id` contains the block number, and a digest of the status without its
+ * block. If the digests of two frames differ, the status has changed.
  */
 type Frame = { id: string; bytes: Buffer };
 
@@ -100,8 +100,8 @@ type FollowedAddress = {
 };
 
 /**
- * A chain with addresses that have streams. `head` is the newest block at which their statuses were
- * read, or undefined if the newest block could not be read.
+ * A chain that has addresses with streams. `head` is the newest block at which the statuses of
+ * these addresses were read, or undefined if the newest block could not be read.
  */
 type FollowedChain = { head: BlockReference | undefined; stop(): void };
 
@@ -115,7 +115,8 @@ type Hub = {
 
 /**
  * The maximum number of blocks to read if several blocks were mined since the last read. Older
- * blocks are skipped. On a chain with four blocks per second, they span four seconds.
+ * blocks are skipped. On a chain with four blocks per second, this number of blocks spans four
+ * seconds.
  */
 const blocksBetweenMax = 16;
 /** A stream is closed if its client reads nothing for this number of heartbeats. */
@@ -144,8 +145,8 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
   }
 
   /**
-   * Stops following an address that has no streams left. Waits for {@link EventLimits.lingerMs}
-   * first, except if the server follows many addresses.
+   * Forgets an address that has no streams left. Waits for {@link EventLimits.lingerMs} first,
+   * unless the server follows many addresses.
    */
   function linger(followed: FollowedAddress): void {
     const drop = () => addresses.delete(followed.subject.address);
@@ -208,15 +209,15 @@ function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   });
   followed.stop = () => {
     chains.delete(chainId);
-    // Does not wait for the promise. The loop may be calling this function during an iteration, and
-    // the promise resolves only after that iteration.
+    // Does not wait for the promise, because the loop may be calling this function during an
+    // iteration, and the promise resolves only after the iteration.
     void end();
   };
 }
 
 /**
  * Sends a ping to each stream, and disconnects clients that read nothing. A ping contains the
- * newest block at which the last status is still current, or null if the chain cannot be read.
+ * newest block at which the last sent status is current, or null if the chain cannot be read.
  */
 function beat({ addresses, chains }: Hub) {
   for (const { streams, subject, failure } of addresses.values()) {
@@ -232,8 +233,7 @@ function beat({ addresses, chains }: Hub) {
 
 /** Reads the status of a followed address again, and sends changes to the address's streams. */
 async function refresh(statuses: HubParts, followed: FollowedAddress) {
-  // Reads only one status of an address at a time, so that a slow read never replaces a newer
-  // result.
+  // Runs only one read per address at a time, so that a slow read cannot replace a newer result.
   if (followed.isReading) return;
   followed.isReading = true;
   try {
@@ -258,7 +258,7 @@ async function refresh(statuses: HubParts, followed: FollowedAddress) {
 }
 
 /**
- * Reads the statuses at the blocks since the previous read. So streams also report short-lived
+ * Reads the statuses at the blocks since the previous read, so that streams also report short-lived
  * states, such as a payment that is executed in the next block.
  */
 async function readBetween(
@@ -326,7 +326,7 @@ function encodeFrame(status: ServiceStatus): Frame {
 const parseDigest = (id: string | undefined) => id?.split(".")[1];
 
 /**
- * Encodes a ping. A ping has no ID. So a client that reconnects resumes after the last status that
+ * Encodes a ping. A ping has no ID, so a client that reconnects resumes after the last status that
  * it received.
  */
 function encodePing(head: BlockReference | undefined): Buffer {
@@ -334,19 +334,22 @@ function encodePing(head: BlockReference | undefined): Buffer {
   return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
 }
 
-/** Encodes an error event. It has no ID either. */
+/** Encodes an error event, which has no ID for the same reason as a ping. */
 const encodeFailure = (error: unknown): Buffer =>
   Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);
 
-/** `client` is one IPv4 address or a /64 of IPv6. `network` is a /24 or a /48. */
+/**
+ * The origin of a stream. `client` is one IPv4 address or a /64 network of IPv6. `network` is a /24
+ * network of IPv4 or a /48 network of IPv6.
+ */
 type From = { readonly client: string; readonly network: string };
 
 /** Returns the maximum number of streams per network. */
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
- * Counts streams. Streams are limited per address, per client, and per network, so that none of
- * them can use up the server's limit.
+ * Counts streams. Streams are limited per address, per client, and per network, so that no address,
+ * client, or network can use up the server's limit.
  */
 function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {
   const counts = new Map<string, number>();

@@ -10,8 +10,8 @@ const subject = (digit: string) =>
   ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as StatusSubject;
 
 /**
- * Returns a simulated chain, which counts its requests. `pay` mines a block that adds one unit to
- * the balance of every address.
+ * Returns a simulated chain that counts its requests. `pay` mines a block that adds one unit to the
+ * balance of every address.
  */
 function counted() {
   const asked = { heads: 0, reads: 0 };
@@ -43,7 +43,10 @@ function counted() {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-/** Advances the time by one millisecond at a time, and waits for the work that this triggers. */
+/**
+ * Advances the simulated time in steps of one millisecond, and waits for the triggered work after
+ * each step.
+ */
 async function pass(ms: number): Promise<void> {
   for (let i = 0; i < ms; i++) {
     mock.timers.tick(1);
@@ -115,7 +118,7 @@ describe("all event streams of one server", () => {
     hub.close();
   });
 
-  test("close a stream if its reader is stuck for three heartbeats", async () => {
+  test("close a stream if its client reads nothing for three heartbeats", async () => {
     const { parts } = counted();
     const hub = openEventHub(parts, limits);
     const stuck = new Writable({ highWaterMark: 1, write: () => {} });
@@ -127,7 +130,7 @@ describe("all event streams of one server", () => {
     hub.close();
   });
 
-  test("buffer few bytes for a slow reader, and skip nothing", async () => {
+  test("buffer few bytes for a slow client, and send every event", async () => {
     const { parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const slow = new PassThrough({ highWaterMark: 1 });
@@ -151,7 +154,7 @@ describe("all event streams of one server", () => {
     hub.close();
   });
 
-  test("have limits that one network cannot use up", async () => {
+  test("accept streams from other networks although one network is at its limit", async () => {
     const { parts } = counted();
     const bounds = { streamsMax: 16, streamsPerAddressMax: 8, streamsPerClientMax: 2 };
     const hub = openEventHub(parts, { ...limits, ...bounds });

@@ -16,13 +16,13 @@ after(stop);
 const { chainId } = world.chain;
 const { store, log } = server.parts;
 const [listed, plain] = [world.token, await world.newToken()];
-// The service queues a return only while an executor is responsible for the chain, and so has its
-// lease.
+// The service queues a return only while an executor has the lease of the chain.
 await takeLease(store.db, chainId, "the executor of the test", undefined);
 
 let clients = 0;
 /**
- * Each report comes from another network, so only the limits per account and per address matter.
+ * Returns an IP address in a new network for each report, so that only the limits per account and
+ * per address apply.
  */
 const otherNetwork = () => `203.0.${++clients >> 8}.${clients & 255}`;
 const report = (address: string, body: object, { app }: TestApp = server, from = otherNetwork()) =>
@@ -39,7 +39,7 @@ const fateOf = async (address: string, token: Hex, at?: TestApp) =>
 const openRecord = async () => keepRecord(server, await world.newRecord());
 
 describe("POST /v1/address/{address}/sent", () => {
-  test("returns 400 unless the body names a token or transaction", async () => {
+  test("returns 400 if the body names neither a token nor a transaction", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${"1".repeat(64)}`;
     for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {
@@ -150,8 +150,8 @@ test(`POST /sent accepts at most ${namedPerAccountDay} tokens per account and da
 });
 
 /**
- * Starts a server whose first endpoint reports false balances and a false transfer of `token` to
- * the address.
+ * Starts a server whose first endpoint returns wrong balances and an invented transfer of `token`
+ * to the address.
  */
 async function serveWithLiar({ address }: AddressRecord, token: Hex) {
   const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
@@ -173,7 +173,7 @@ async function serveWithLiar({ address }: AddressRecord, token: Hex) {
   return liar;
 }
 
-test("POST /sent ignores a transfer that only one of two endpoints shows", async () => {
+test("POST /sent ignores a transfer that only one of two endpoints returns", async () => {
   const record = await openRecord();
   const two = await serveWithLiar(record, plain);
   const { transactionHash } = await world.pay(plain, 5n, plain);

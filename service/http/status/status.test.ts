@@ -196,7 +196,7 @@ describe("GET /v1/address/{address}/status", () => {
       // One call reads the status. The other call reads the balances of other tokens.
       ["eth_call", "eth_call"],
     );
-    // An additional request checks that the block is still part of the chain.
+    // One more request checks that the block is still part of the chain.
     const blocks = calls.filter((method) => method === blockMethod).length;
     assert.ok(blocks <= headsMax + 1, `${blocks} blocks, ${headsMax} heads`);
   });

@@ -63,8 +63,8 @@ export type Statuses = {
    */
   readRecord(address: string | undefined): Promise<{ subject: StatusSubject; terms: Uint8Array }>;
   /**
-   * Like {@link readRecord}, but without the terms (up to 24,576 bytes), so that callers do not
-   * keep them in memory.
+   * Finds a record like {@link readRecord}, but returns no terms (up to 24,576 bytes), so that
+   * callers do not keep the terms in memory.
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
@@ -75,7 +75,7 @@ export type Statuses = {
    */
   read(subject: StatusSubject): Promise<ServiceStatus>;
   /**
-   * Reads the status at an earlier block than the newest.
+   * Reads the status at a block before the newest block.
    *
    * @throws {ChainUnavailable}
    */
@@ -136,8 +136,9 @@ export function openStatuses(parts: Parts): Statuses {
 }
 
 /**
- * Returns a function that reads an address's balances of other tokens: of listed tokens (`strays`),
- * and of look-alikes that it has received (`wrongTokens`).
+ * Returns a function that reads an address's balances of other tokens than the requested token:
+ * balances of listed tokens (`strays`), and of look-alikes that the address has received
+ * (`wrongTokens`).
  */
 function openOthers({ store, chains, keccak, statusReader }: Parts) {
   const findMisdirected = misdirectedFinder(store.db, keccak);
@@ -181,9 +182,9 @@ const showWrongToken = (
 const settledTimesMax = 20_000;
 
 /**
- * Returns a function that reads when an address was executed. If it was not executed, the function
- * reads when it was first recovered. The result is the block's timestamp in Unix seconds. It is
- * null if the address was neither executed nor recovered, or if no node responds.
+ * Returns a function that reads the time of an address's execution or, without an execution, of its
+ * first recovery. The result is the block's timestamp in Unix seconds. The result is null if the
+ * address was neither executed nor recovered, or if no node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);

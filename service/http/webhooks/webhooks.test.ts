@@ -48,7 +48,7 @@ const doors = {
 
 for (const dialect of ["sqlite", "postgres"] as const)
   for (const [api, open] of Object.entries(doors)) {
-    describe(`${api}, on ${dialect}`, () => {
+    describe(`${api} on ${dialect}`, () => {
       let service: TestApp;
       before(async () => {
         const more = dialect === "postgres" ? { databaseUrl: await postgres.newDatabase() } : {};
@@ -147,14 +147,14 @@ for (const dialect of ["sqlite", "postgres"] as const)
     });
   }
 
-describe("webhooks in one API only", () => {
+describe("the webhook routes", () => {
   let service: TestApp;
   before(async () => {
     service = await startApp();
   });
   after(() => service.close());
 
-  test("the public API returns 403 to a page, and to an API key with an `Origin`", async () => {
+  test("return 403 in the public API to a page and to an API key with an `Origin`", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const origin = "https://shop.example.com";
@@ -181,7 +181,7 @@ describe("webhooks in one API only", () => {
       }
   });
 
-  test("returns 400 for an `Idempotency-Key`, an unknown field, or a long URL", async () => {
+  test("return 400 for an `Idempotency-Key`, an unknown field, or a long URL", async () => {
     const { apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const post = (headers: object, payload: object) =>
@@ -195,7 +195,7 @@ describe("webhooks in one API only", () => {
     assert.equal((await post({}, { url: `${url}/${"x".repeat(500)}` })).statusCode, 400);
   });
 
-  test("the public API has its own limit, above which it returns 429", async () => {
+  test("return 429 in the public API above the limit of the API key", async () => {
     const { apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const ask = (path: string) => service.app.inject({ url: `/v1${path}`, headers });
@@ -205,7 +205,7 @@ describe("webhooks in one API only", () => {
     assert.equal((await ask("/events")).statusCode, 200);
   });
 
-  test("the audit log contains the IP address that created an endpoint", async () => {
+  test("write the IP address that created an endpoint to the audit log", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const asked = { method: "POST", url: "/v1/webhooks", headers, payload: { url } } as const;
@@ -217,7 +217,7 @@ describe("webhooks in one API only", () => {
     assert.deepEqual({ ...added }, { event: "webhook_added", ip: "203.0.113.7", detail: url });
   });
 
-  test("an account can set and reset its confirmations in the dashboard", async () => {
+  test("set and reset the account's confirmations in the dashboard", async () => {
     const api = "/dashboard/api/webhooks";
     const caller = await openSession(service);
     const depth = (confirmations: number | null, chainId = 1) =>

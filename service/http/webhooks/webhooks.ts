@@ -1,6 +1,6 @@
 // Manages an account's webhook endpoints, and lists deliveries and attempts. The operations are
 // available at /v1/webhooks with an API key, and at /dashboard/api/webhooks with a session. The
-// dashboard has an additional operation, which sets how many confirmations the account wants on a
+// dashboard has an additional operation, which sets the account's number of confirmations on a
 // chain.
 
 import type { Endpoint as Shown } from "executable-address/client";
@@ -67,7 +67,7 @@ export const replayInput = z.union([
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
   /**
-   * Null sets the chain's default. The maximum is 100, because nodes keep only the states of about
+   * Null means the chain's default. The maximum is 100, because nodes keep only the states of about
    * 128 blocks.
    */
   confirmations: z.int().min(0).max(100).nullable(),
@@ -79,7 +79,10 @@ type Handler = (request: FastifyRequest) => Promise<object>;
 /** The handlers of the /webhooks operations, by their ID in ../openapi/operations.ts. */
 export type WebhookHandlers = ReturnType<typeof openWebhooks>;
 
-/** Returns the handlers. The routes must have a hook that sets the request's account. */
+/**
+ * Returns the handlers of the /webhooks operations. The routes must have a hook that sets the
+ * request's account.
+ */
 export function openWebhooks(parts: WebhookParts) {
   return {
     listEndpoints: listed(parts),
@@ -138,7 +141,8 @@ function added(parts: WebhookParts) {
 }
 
 /**
- * Returns the handlers for single endpoints. They return 404 if the account has no such endpoint.
+ * Returns the handlers for single endpoints. Each handler returns 404 if the account has no such
+ * endpoint.
  */
 function endpointHandlers(parts: WebhookParts) {
   const { db } = parts.store;
