@@ -56,8 +56,8 @@ async function run(command: Command, given: Given, config: Config): Promise<void
 }
 
 /**
- * Throws if there is no database and the command cannot create one. Without this check, SQLite
- * would create an empty database, and a backup of it would look valid.
+ * Throws if there is no database, unless the command can create a database. Without this check,
+ * SQLite would create an empty database, and a backup of the empty database would look valid.
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
   if (existsSync(sqliteFile(directory))) return;
@@ -69,8 +69,8 @@ function requireDatabase({ makesDatabase }: Command, directory: string): void {
 }
 
 /**
- * Prints text in chunks, or one value as JSON. A closed pipe is not an error, because a program
- * such as `head` may stop reading early.
+ * Prints text in chunks, or prints a value as JSON. A closed pipe is not an error, because a
+ * program such as `head` may stop reading early.
  */
 async function print(answer: unknown): Promise<void> {
   const isPieces = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;

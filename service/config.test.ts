@@ -130,7 +130,7 @@ test("by default, the service listens on 127.0.0.1, uses SQLite, and has no secr
   assert.match(config.chainsFile, /chains\.json$/);
 });
 
-test("PUBLIC_URL defaults to the host and port in the form that browsers use", () => {
+test("by default, PUBLIC_URL consists of HOST and PORT in the form that browsers use", () => {
   const urls: [NodeJS.ProcessEnv, string][] = [
     [{ PORT: "80" }, "http://127.0.0.1"],
     [{ PORT: "08080" }, "http://127.0.0.1:8080"],
@@ -141,6 +141,6 @@ test("PUBLIC_URL defaults to the host and port in the form that browsers use", (
   for (const [environment, url] of urls) assert.equal(readConfig(environment).publicUrl, url);
 });
 
-test("an empty setting counts as unset", () => {
+test("an empty variable has the same effect as an absent variable", () => {
   assert.deepEqual(readConfig({ PORT: "", DATABASE_URL: "" }), readConfig({}));
 });

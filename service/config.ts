@@ -1,4 +1,4 @@
-// Reads all of the operator's settings from the environment, once at startup.
+// Reads all settings of the operator from the environment, once at startup.
 //
 // For each setting, a schema defines the valid values and the error message. Default values are for
 // development. Secrets have no default value.
@@ -106,8 +106,8 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorMirrors,
     executorPays,
     /**
-     * Zero if tips must pay for all transactions. Nobody pays a tip for the return of an unlisted
-     * token that a payer reported.
+     * Zero if tips must pay for all transactions, because the return of an unlisted token that a
+     * payer reported pays no tip.
      */
     executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
@@ -117,8 +117,8 @@ function executorSettings({ read, optional, secret }: Readers) {
 type Readers = ReturnType<typeof readersOf>;
 
 /**
- * Returns functions that parse settings. They add an error to `faults` for each invalid value, and
- * the names of all settings to `known`.
+ * Returns functions that parse settings. The functions add an error to `faults` for each invalid
+ * value, and add the name of each setting to `known`.
  */
 function readersOf(environment: NodeJS.ProcessEnv) {
   const faults: string[] = [];
@@ -171,8 +171,8 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
 }
 
 /**
- * Returns an error for each unknown setting that begins with `EXECUTOR_`, and for each name that
- * looks like a misspelled setting. Ignores letter case.
+ * Returns an error for each unknown variable whose name begins with `EXECUTOR_` (in upper or lower
+ * case) or looks like a misspelled setting.
  */
 function unknownNames(names: string[], known: Set<string>): string[] {
   return names.flatMap((name) => {
@@ -186,7 +186,7 @@ function unknownNames(names: string[], known: Set<string>): string[] {
 }
 
 /**
- * Returns the edit distance between `a` and `b`. If it is above 2, may return any number above 2.
+ * Returns the edit distance between `a` and `b`, or any number above 2 if the distance is above 2.
  */
 function slips(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;

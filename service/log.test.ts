@@ -7,7 +7,7 @@ import { openLog, originsOnly } from "./log.ts";
 
 const secret = "5f3a9c0123456789";
 
-test("the log shows only the scheme, host, and port of a URL", () => {
+test("the log contains only the scheme, host, and port of a URL", () => {
   const cases: [string, string][] = [
     [`https://rpc.example/v2/${secret} failed`, "https://rpc.example failed"],
     [`wss://u:${secret}@rpc.example:8546/x?k=${secret}`, "wss://rpc.example:8546"],
@@ -19,7 +19,7 @@ test("the log shows only the scheme, host, and port of a URL", () => {
   for (const [text, wanted] of cases) assert.equal(originsOnly(text), wanted);
 });
 
-test("errors, with stacks and causes, are logged as JSON without secrets", () => {
+test("an error is logged as JSON with its stack and causes, but without secrets", () => {
   const lines: string[] = [];
   const log = openLog({ level: "info", role: "api" }, { write: (line) => void lines.push(line) });
   const url = `https://rpc.example/v2/${secret}?k="${secret}`;
@@ -31,7 +31,7 @@ test("errors, with stacks and causes, are logged as JSON without secrets", () =>
   assert.ok(!lines[0]!.includes(`v2/${secret}`), lines[0]);
 });
 
-test("a process can exit after the program that reads its log has exited", async () => {
+test("a process can exit even if the program that reads its log has exited", async () => {
   const program = `
     import { exitLogged, openLog } from ${JSON.stringify(new URL("./log.ts", import.meta.url))};
     const log = openLog({ level: "info", role: "api" });

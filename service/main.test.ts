@@ -1,4 +1,4 @@
-// Tests the whole program: failed starts, responses, and exits.
+// Tests the whole program in a separate process: failed starts, responses, and exits.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -109,7 +109,7 @@ describe("a failed start prints one sentence and exits with 1 for", () => {
 
 describe("a database with records of another factory", () => {
   const parts = { factory: factoryAddress };
-  /** Creates a folder with a database that contains one record of each factory. */
+  /** Creates a folder with a database that contains one record for each of the `factories`. */
   async function folderOf(name: string, factories: Hex[]): Promise<string> {
     const folder = join(directory, name);
     const store = await openStore({ dataDirectory: folder });
@@ -179,7 +179,7 @@ describe("a second server on the same SQLite directory", () => {
     assert.equal(stderr, `DATA_DIR ${DATA_DIR} is in use by another server: ${remedy}\n`);
   };
 
-  test("does not start, but commands on the directory work", async () => {
+  test("does not start, but operator's commands work", async () => {
     await refused();
     assert.equal((await fetch(`${first.base}/readyz`)).status, 200);
     const listed = await run("admin", ["account", "list"], { DATA_DIR });
@@ -187,7 +187,7 @@ describe("a second server on the same SQLite directory", () => {
     await refused();
   });
 
-  test("starts after the first has exited, even by `kill -9`", async () => {
+  test("starts after the first server has exited, even by `kill -9`", async () => {
     first.process.kill("SIGKILL");
     await once(first.process, "exit");
     const second = await start({ DATA_DIR });
@@ -202,7 +202,7 @@ describe("a second server on the same SQLite directory", () => {
 });
 
 describe("the commands of an operator", () => {
-  test("print one sentence and exit with 1 if they are invalid", async () => {
+  test("print one sentence and exit with 1 if their arguments are invalid", async () => {
     const refused: [string[], RegExp][] = [
       [["account", "create"], /missing --email; usage: account create --email E/],
       [["account", "remove"], /unknown command: account remove\ncommands:/],
@@ -219,7 +219,7 @@ describe("the commands of an operator", () => {
     }
   });
 
-  test("create no database, except `account create`", async () => {
+  test("do not create a missing database, except for `account create`", async () => {
     const DATA_DIR = join(directory, "elsewhere");
     for (const args of [["backup", "--to", join(directory, "b.db")], ["export"]]) {
       const { code, stdout, stderr } = await run("admin", args, { DATA_DIR });

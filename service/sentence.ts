@@ -50,7 +50,7 @@ const isPostgres = ({ code }: SystemError) =>
   /^(ECONNREFUSED|ETIMEDOUT|[0-9A-Z]{5})$/.test(code ?? "");
 
 /**
- * Returns the error's message. If the host has several addresses, Node throws an error without a
- * message. It contains an error for each address.
+ * Returns the error's message. If the host has several addresses, Node's error has no message of
+ * its own, but contains an error for each address.
  */
 const firstMessage = (error: SystemError) => error.message || (error.errors?.[0]?.message ?? "");

@@ -1,6 +1,6 @@
-// Starts V8's precise coverage. files.ts loads this file into the process that it measures. When
-// the parent process sends a message, the reply lists the source files whose functions ran since
-// the previous message.
+// Starts V8's precise coverage. files.ts loads this file into the measured process. When the parent
+// process sends a message, the reply lists the source files whose functions ran since the previous
+// message.
 
 import { Session } from "node:inspector/promises";
 import { isMainThread } from "node:worker_threads";

@@ -1,8 +1,7 @@
-// node bench/groups.ts measures how long statements that handle many rows take (flow/groups.ts). It
-// uses SQLite and PostgreSQL, and a database in which one account has 200,000 rows of every kind.
-// On SQLite, all other statements wait during this time. Prints the median time in milliseconds,
-// and the time per row. A statement with few rows takes longer per row, because each statement has
-// a fixed cost.
+// node bench/groups.ts measures how long statements that handle many rows take (flow/groups.ts). On
+// SQLite and on PostgreSQL, one account has 200,000 rows of every kind. On SQLite, all other
+// statements wait during this time. Prints the median time in milliseconds, and the time per row. A
+// statement with few rows takes longer per row, because each statement has a fixed cost.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

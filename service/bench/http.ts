@@ -2,13 +2,13 @@
 // service with node:http without a framework, which is the upper bound, and with a simple server
 // that was written by hand. The servers and the load generator are separate processes. The servers
 // are measured in alternation and medians are reported, so that other load on the machine affects
-// all servers equally. Then measures the same on PostgreSQL. PostgreSQL runs on the same machine,
-// but its processor time is not included in the server's.
+// all servers equally. Then measures the service on PostgreSQL, which runs on the same machine, but
+// whose processor time is not included in the service's processor time.
 //
 // V8 may generate faster code for one process than for another process with the same program. So
 // everything is measured three times, with new processes each time, and the report shows the
 // median. The benchmark fails if the median rate is below its minimum, which is a fraction of the
-// rate of node:http. The minimum rates only detect regressions. They are not goals.
+// rate of node:http. The minimum rates are not goals, but detect regressions.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -110,8 +110,8 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
 }
 
 /**
- * Measures all create requests first, because the operating system still writes to disk for a while
- * after create requests.
+ * Runs all rounds of create requests before all rounds of lookups, because the operating system
+ * still writes to disk for a while after create requests.
  */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {
   for (const variants of [creates, lookups]) {
@@ -196,7 +196,9 @@ function lookup(among: string[]) {
   return ({ port }: Server): Job => ({ port, connections, ms: roundMs, requests, firstSalt: 0 });
 }
 
-/** Prints the median set. Ratios compare servers of the same set. */
+/**
+ * Prints the medians of all sets of server processes. A ratio compares two servers of the same set.
+ */
 function report(database: string, shown: Shown[]): void {
   for (const operation of [creating, lookingUp]) {
     console.log(`\n${operation}, ${database}, ${connections} connections: medians of ${sets} sets of

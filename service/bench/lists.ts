@@ -1,5 +1,5 @@
 // node bench/lists.ts measures how long it takes to read a page of an account's addresses or
-// events. The accounts have 10⁴, 10⁵, and 10⁶ rows in one database. It uses SQLite and PostgreSQL.
+// events. Three accounts have 10⁴, 10⁵, and 10⁶ rows in one database, on SQLite and on PostgreSQL.
 // Prints medians in milliseconds. Each query reads a limited number of rows, so the time should not
 // depend on the size of the account. With ANALYZE=1, collects table statistics on SQLite. With
 // statistics, SQLite reads all rows for two of the lists. The service never collects statistics on
@@ -104,7 +104,7 @@ const questions: Record<string, Question> = {
 
 async function measure(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
   for (const size of sizes) await fill(db, dialect, `acc_${size}`, size);
-  // PostgreSQL collects statistics automatically in production. SQLite never does.
+  // In production, PostgreSQL collects statistics automatically, but SQLite does not.
   if (dialect === "postgres" || process.env.ANALYZE) await sql`analyze`.execute(db);
   for (const [name, ask] of Object.entries(questions)) {
     const times = sizes.map((): number[] => []);

@@ -1,5 +1,6 @@
-// The load generator, which runs in a separate process. It opens several connections and sends one
-// request at a time on each. It uses plain sockets, which need little processor time.
+// The load generator, which runs in a separate process. The load generator opens several
+// connections, and sends one request at a time on each connection. Its plain sockets need little
+// processor time.
 
 import { connect, type Socket } from "node:net";
 
@@ -8,8 +9,8 @@ export type Job = {
   connections: number;
   ms: number;
   /**
-   * The requests to send, again and again in this order. If a request has `saltAt`, the 64 digits
-   * at this position are replaced with a new salt each time.
+   * The requests to send, repeatedly and in this order. If a request has `saltAt`, the 64 digits at
+   * this position are replaced with a new salt each time.
    */
   requests: { text: string; saltAt?: number }[];
   /** The first salt. */

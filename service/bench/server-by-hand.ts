@@ -1,6 +1,6 @@
-// A simple server that gives the same guarantees as this service. It uses Fastify with a schema,
-// viem to derive addresses, and better-sqlite3 with one insert per request. It verifies each record
-// that it reads. It has one API key and no limits.
+// A simple server with the guarantees of this service. The server uses Fastify with a schema, viem
+// to derive addresses, and better-sqlite3 with one insert per request. The server verifies each
+// record that it reads, and has one API key and no limits.
 
 import { hash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -33,7 +33,9 @@ import { intentOf, token } from "./intents.ts";
 
 const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
 
-/** There are enough accounts that none reaches its limit of 50 requests per second. */
+/**
+ * The number of accounts. With this number, no account reaches its limit of 50 requests per second.
+ */
 const accountsCount = 600;
 
 const dataDirectory = mkdtempSync(join(tmpdir(), "bench-ours-"));
@@ -72,8 +74,8 @@ const findHere = async (address: Uint8Array) => {
 
 /**
  * Commits the records that arrive in the same turn of the event loop in one transaction, like the
- * writing thread of the service. It must not wait for SQLite's write lock, because the holder of
- * the lock may be waiting for this thread.
+ * writing thread of the service. The transaction must not wait for SQLite's write lock, because the
+ * holder of the lock may be waiting for this thread.
  */
 function openWriterHere() {
   const database = connect(sqliteFile(dataDirectory), { busyMsMax: 0 });

@@ -24,15 +24,15 @@ async function measure(count: number) {
     chains: chainsAt(world),
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
-    // All clients here are in one network, and one network can use at most three quarters of the
-    // streams to an address.
+    // All clients are in one network, and one network can use at most three quarters of an
+    // address's streams.
     eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const many = [];
   for (let i = 0; i < count; i++) many.push(await keepRecord(server, await world.newRecord()));
-  // Opens a few streams first, so that the measurement does not include code that is loaded only
-  // once.
+  // Opens a few streams first, so that the measurement does not include code that is loaded with
+  // the first stream.
   await (await open(base, [many[0]!.address], 20)).close();
   await sleep(500);
 

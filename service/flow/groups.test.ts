@@ -4,13 +4,13 @@ import { roundRobin } from "./groups.ts";
 
 const ownerOf = (item: string) => item[0]!;
 
-test("roundRobin takes one item of each owner before the second item of any owner", () => {
+test("roundRobin returns each owner's first item before any owner's second item", () => {
   assert.deepEqual(roundRobin(["a1", "a2", "a3", "b1", "c1", "c2"], ownerOf), [
     ..."a1 b1 c1 a2 c2 a3".split(" "),
   ]);
 });
 
-test("roundRobin keeps the order of items, or sorts the items of each turn", () => {
+test("roundRobin keeps the order of the items, or sorts the items of equal rank", () => {
   const items = ["b2", "a9", "b1", "a1"];
   assert.deepEqual(roundRobin(items, ownerOf), ["b2", "a9", "b1", "a1"]);
   const byNumber = (a: string, b: string) => Number(a[1]) - Number(b[1]);

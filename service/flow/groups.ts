@@ -1,11 +1,11 @@
-// Splits long lists into groups, so that other work can run in between. Also interleaves the items
-// of several owners, so that no owner delays the others.
+// Splits long lists into groups, so that other work can run between two groups. Also interleaves
+// the items of several owners, so that no owner delays the others.
 
 /**
- * The maximum number of rows per statement or short transaction, because other statements may have
- * to wait for it. On SQLite, all statements wait, except for create requests and lookups. On
- * PostgreSQL, a statement waits only if it needs the same rows. Limits for other reasons are
- * defined where they are used.
+ * The maximum number of rows per statement or short transaction, by kind of row. Other statements
+ * may have to wait for such a statement. On SQLite, all statements wait, except for create requests
+ * and lookups. On PostgreSQL, a statement waits only if it needs the same rows. Limits for other
+ * reasons are defined where they are used.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
@@ -15,9 +15,9 @@ export const statementRows = {
   /** Index entries that a search scans but mostly skips. */
   walked: 1_000,
   /**
-   * Rows with an encoded intent (its terms) of up to 24,576 bytes. On PostgreSQL, reading 300 such
-   * rows takes 1.6 times as long in groups of 25 as in groups of 50. On SQLite, the size of the
-   * groups makes no difference.
+   * Rows with an encoded intent (the column `terms`) of up to 24,576 bytes. On PostgreSQL, it takes
+   * 1.6 times as long to read 300 such rows in groups of 25 as in groups of 50. On SQLite, the size
+   * of the groups makes no difference.
    */
   withTerms: 50,
 } as const;
@@ -27,7 +27,7 @@ export function* groupsOf<Item>(items: readonly Item[], size: number): Generator
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }
 
-/** Calls `read` for one group after another, and returns all results in order. */
+/** Calls `read` for one group of items after another, and returns all results in order. */
 export async function inGroups<Item, Found>(
   items: readonly Item[],
   size: number,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { limitLogs } from "./log-limit.ts";
 
-test("limitLogs logs each kind of event once a minute and counts the omitted events", () => {
+test("limitLogs logs each kind of message once a minute, and counts the omitted messages", () => {
   let now = 0;
   const lines: [string, number][] = [];
   const log = limitLogs(() => now);
@@ -18,7 +18,7 @@ test("limitLogs logs each kind of event once a minute and counts the omitted eve
   ]);
 });
 
-test("limitLogs treats all kinds of events after the first hundred as one kind", () => {
+test("limitLogs treats all kinds of messages after the first hundred as one kind", () => {
   let lines = 0;
   const log = limitLogs(() => 0);
   for (let i = 0; i < 10_000; i++) log(`kind ${i}`, () => lines++);

@@ -1,4 +1,4 @@
-// Limits the number of log lines. During an outage, every request could otherwise log a line.
+// Limits the number of log lines, because every request could log a line during an outage.
 
 const everyMs = 60_000;
 /** After this number of kinds, all other kinds share one limit. */
@@ -9,8 +9,8 @@ export const messageKind = (text: string): string =>
   text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
 
 /**
- * Returns a function that calls `log` at most once a minute for each kind of message. `log`
- * receives the number of messages of that kind that were skipped before.
+ * Returns a function that calls `log` at most once a minute for each kind of message. The function
+ * passes the number of messages of this kind that were skipped since the last call to `log`.
  *
  * @param nowMs a monotonic clock
  */

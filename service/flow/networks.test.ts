@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { networkOf, wideNetworkOf } from "./networks.ts";
 
-describe("the network of an address", () => {
+describe("networkOf and wideNetworkOf", () => {
   const networks: [ip: string, network: string, wide: string][] = [
     ["192.0.2.1", "192.0.2.1", "192.0.2"],
     ["::ffff:192.0.2.1", "192.0.2.1", "192.0.2"],
@@ -12,7 +12,7 @@ describe("the network of an address", () => {
     ["::1", "0:0:0:0::/64", "0:0:0::/48"],
   ];
   for (const [ip, network, wide] of networks) {
-    test(`${ip} is in ${network} and in the larger network ${wide}`, () => {
+    test(`return ${network} and ${wide} for ${ip}`, () => {
       assert.equal(networkOf(ip), network);
       assert.equal(wideNetworkOf(ip), wide);
     });

@@ -1,17 +1,17 @@
-// Finds a client's network. Rate limits are per network and not per address, because a client can
-// use many addresses of its network.
+// Finds the network of a client's IP address. Rate limits are per network and not per IP address,
+// because a client can use many IP addresses of its network.
 
 import ipaddr from "ipaddr.js";
 
 /**
- * Returns an IPv4 address unchanged, and an IPv6 address's /64, which is what an internet provider
- * usually assigns to a customer.
+ * Returns an IPv4 address unchanged, and the /64 network of an IPv6 address. Internet providers
+ * usually assign a /64 network to a customer.
  */
 export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
 
 /**
- * Returns an IPv4 address's /24, or an IPv6 address's /48. A site or a small provider usually has
- * one network of this size.
+ * Returns the /24 network of an IPv4 address, or the /48 network of an IPv6 address. A site or a
+ * small provider usually has one network of this size.
  */
 export const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 

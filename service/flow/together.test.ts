@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { once, together, togetherBy } from "./together.ts";
 
-describe("together, which processes single items in groups", () => {
-  test("rejects only the item for which the group returns an error", async () => {
+describe("together", () => {
+  test("rejects only the item for which `run` returns an error", async () => {
     const asked = together<number, string>(
       (items) => items.map((item) => (item === 2 ? new Error("no 2") : `${item}`)),
       { sizeMax: 10 },
@@ -15,7 +15,7 @@ describe("together, which processes single items in groups", () => {
     );
   });
 
-  test("rejects only the items of a group that fails", async () => {
+  test("rejects only the items of the group for which `run` rejects", async () => {
     const asked = together<number, number>(
       (items) => {
         if (items.includes(1)) throw new Error("the group failed");
@@ -63,7 +63,7 @@ describe("together, which processes single items in groups", () => {
     }
   });
 
-  test("`idle` resolves when no item waits or runs", async () => {
+  test("resolves `idle` when no item is waiting or running", async () => {
     let done = 0;
     const asked = together<number, void>(
       async (items) => {
@@ -81,7 +81,7 @@ describe("together, which processes single items in groups", () => {
 });
 
 describe("togetherBy", () => {
-  test("forms a group for each key, and rejects only the items of a group that fails", async () => {
+  test("forms a group for each key, and rejects only the items of a failed group", async () => {
     const groups: number[][] = [];
     const asked = togetherBy<number, number>(
       (item) => `${item % 3}`,
@@ -105,7 +105,7 @@ describe("togetherBy", () => {
   });
 });
 
-test("once calls its function only once, and keeps the result or the error", async () => {
+test("once calls its function only once, and always returns the result or the error", async () => {
   let reads = 0;
   const read = once(async () => ++reads);
   assert.equal(reads, 0);

@@ -1,6 +1,6 @@
 // Lets simultaneous requests share work. Requests that arrive in the same turn of the event loop
-// form a group, which needs only one commit, round trip, or message. Requests for the same result
-// share one answer.
+// form a group, and a group needs only one commit, round trip, or message. Requests for the same
+// result share one answer.
 
 import { LRUCache } from "lru-cache";
 
@@ -19,15 +19,16 @@ export type Together<Item, Answer> = {
 type TogetherOptions = {
   sizeMax: number;
   /**
-   * The maximum number of groups that run simultaneously; 1 by default. Items that arrive in the
-   * meantime form the next group.
+   * The maximum number of groups that run simultaneously; 1 by default. Items that arrive while
+   * this number of groups is running form the next group.
    */
   runningMax?: number;
 };
 
 /**
- * Collects items and runs them as one group: when the event loop has read the data of all sockets,
- * or when there are `sizeMax` items. A single item is not delayed, because no timer is used.
+ * Collects items and runs them as one group. A group starts when the event loop has read the data
+ * of all sockets, or when the group has `sizeMax` items. A single item is not delayed, because
+ * there is no timer.
  *
  * @param run returns the answers in the order of its items; an Error as an answer rejects only its
  *   item, and a rejection rejects all items of the group
@@ -109,8 +110,8 @@ export function togetherBy<Item, Answer>(
 }
 
 /**
- * Returns a function that calls `read` once, and always returns its result. A failure is cached
- * too.
+ * Returns a function that calls `read` once, and always returns the result of this call, even if
+ * the call failed.
  */
 export function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let reading: Promise<Value> | undefined;

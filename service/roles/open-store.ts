@@ -13,10 +13,10 @@ import * as webhooks from "../webhooks/tables.ts";
 
 /**
  * Opens PostgreSQL if `databaseUrl` is set. Otherwise, opens SQLite in `dataDirectory`. Creates
- * this directory if it is missing, but not its parent directories. Resolves after all migrations
+ * `dataDirectory` if it is missing, but not its parent directories. Resolves after all migrations
  * have run.
  *
- * @param isServer false for an operator's command, which can run next to the server
+ * @param isServer false for an operator's command, which can use the database while the server runs
  * @throws {InUseError} if another server uses the directory
  */
 export async function openStore(

@@ -1,4 +1,4 @@
-// Opens the parts that both roles need.
+// Opens the parts that both roles (`api` and `executor`) need.
 
 import { factoryAddress, type Keccak } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";

@@ -16,23 +16,23 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
   const draining = new AbortController();
   try {
     const parts = await openParts(config, log, stops);
-    // Signals must be handled before the first request can arrive. Before that, a signal ends the
-    // process immediately.
+    // Signals must be handled before the first request can arrive, because an unhandled signal ends
+    // the process immediately.
     stopOnSignal(stops, draining, log);
     stops.push(await startMetrics(parts.metrics, config, log));
     await api?.startApi(config, parts, draining.signal);
     if (!draining.signal.aborted) executor?.startExecutorRole(config, parts);
   } catch (error) {
-    // Close the database first, because Node can crash if it exits while one of the store's threads
-    // is starting.
+    // Closes the database before the exit, because Node can crash if it exits while a thread of the
+    // store is starting.
     await stopAll(stops, log);
     throw error;
   }
 }
 
 /**
- * Serves the metrics on a separate port. A worker does not open a port. It sends its metrics to the
- * process that started it.
+ * Serves the metrics on a separate port. A worker opens no port for metrics, and sends its metrics
+ * to the process that started the worker.
  *
  * @returns a function that closes the server, if there is one
  */
@@ -60,8 +60,8 @@ function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log:
 }
 
 /**
- * Calls the functions, the last one first. If a function fails, logs the error and skips the
- * remaining functions.
+ * Calls the functions in reverse order. If a function fails, logs the error and skips the remaining
+ * functions.
  *
  * @returns whether all functions succeeded
  */

@@ -1,4 +1,4 @@
-// Runs the service with a new chain, for tests of statuses and events.
+// Runs the service with a new local chain, for tests of statuses and events.
 
 import { type AddressRecord, fromHex } from "executable-address";
 import { parseChains } from "../chain/chains.ts";
@@ -36,8 +36,8 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
 }
 
 /**
- * Returns the test's chain as the observer needs it. Every read uses the newest block, because the
- * loop polls without a delay.
+ * Returns the test's chain in the type that the observer needs. Every read uses the newest block,
+ * because the loop polls without a delay.
  */
 export function observedChainOf(world: World): ObservedChain {
   const { chainId, rpc } = world.chain;
@@ -47,7 +47,7 @@ export function observedChainOf(world: World): ObservedChain {
   return openObservedChain({ chains, statusReader: () => reader, chainLoop: () => loop }, chainId);
 }
 
-/** Saves a record like a create request. */
+/** Saves a record as a create request would. */
 export async function keepRecord({ parts }: TestApp, record: AddressRecord) {
   await parts.store.saveRecord({
     address: fromHex(record.address),

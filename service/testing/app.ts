@@ -61,8 +61,8 @@ const pollMs = 20;
 export const testChains: Chains = chainsOf(known, known.slice(0, 1));
 
 /**
- * Returns chains. All chains in `known` are configured, but only the chains in `listed` can be used
- * in new intents. Does not check the endpoints.
+ * Returns a configuration in which all chains in `known` are configured, but only the chains in
+ * `listed` can be used in new intents. Does not check the endpoints.
  */
 export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = known): Chains {
   const rpcs = new Map(known.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
@@ -77,7 +77,7 @@ export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = kno
   };
 }
 
-/** Returns the chains, with a status reader and a polling loop for each of them. */
+/** Returns the chains, with a status reader and a polling loop for each chain. */
 export function chainParts(chains: Chains): Pick<Parts, "chains" | "statusReader" | "chainLoop"> {
   const known = { chains, factory: factoryAddress };
   return {

@@ -1,4 +1,5 @@
-// Simulates a browser that uses the dashboard. It keeps cookies, and sends an `Origin` header.
+// Simulates a browser that uses the dashboard. The browser stores cookies, and sends an `Origin`
+// header.
 
 import type { TestApp } from "./app.ts";
 

@@ -1,4 +1,4 @@
-// Runs the observer, which creates events, with a real chain and a real database.
+// Runs the observer, which creates events, with a local chain and a real database.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,8 +60,8 @@ export async function openEvents(dialect: Dialect) {
     },
   });
   /**
-   * Saves the newest block as the last followed block, as the service does. First undoes all
-   * changes from blocks that a reorganization removed.
+   * Saves the newest block as the newest anchor, as the service does after it has read the chain.
+   * First removes all data from blocks that a reorganization removed.
    */
   const follow = async () => {
     const { db } = store;
@@ -97,8 +97,8 @@ export async function openEvents(dialect: Dialect) {
 }
 
 /**
- * Returns functions that do what the service does after it has read a block: mark addresses for the
- * observer, and save payments.
+ * Returns functions that mark addresses for the observer and save payments, as the service does
+ * after it has read a block.
  */
 function openMarks(store: Store, world: World, lookalike: Hex) {
   const block = async () => Number(await world.client.getBlockNumber());
@@ -108,8 +108,8 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
       .transaction()
       .execute((transaction) => markWatches(transaction, 31_337, addresses, number));
   /**
-   * Marks the addresses, and saves the payments to them that are in the chain's logs from block
-   * `from`.
+   * Marks the addresses, and saves the payments to these addresses from the chain's logs since
+   * block `from`.
    */
   const swept = async (addresses: Hex[], from = 0) => {
     const logs = await world.client.getLogs({

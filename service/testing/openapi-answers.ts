@@ -1,5 +1,5 @@
 // Sends requests to a service, and checks the responses against the OpenAPI document. Records which
-// of the documented responses were seen.
+// documented responses the service has returned.
 
 import assert from "node:assert/strict";
 import type { AddressRecord, Hex } from "executable-address";
@@ -50,8 +50,8 @@ export function checkAnswers(service: TestApp) {
   }
 
   /**
-   * Sends requests until one of them gets a 429 response. The limit refills in the meantime, so a
-   * slow machine needs more requests.
+   * Sends requests until the service refuses a request with 429. The limit refills in the meantime,
+   * so a slow machine needs more requests.
    */
   async function expectLimit(path: string, request: Request & { method: "GET" | "POST" }) {
     for (let time = 0; time < 50; time++) {
@@ -86,7 +86,7 @@ export function checkAnswers(service: TestApp) {
     return expect(status, path, { method: "POST", headers, payload }, to);
   }
 
-  /** Saves a record. In later requests, its address replaces `{address}` in the path. */
+  /** Saves a record. In later requests, the record's address replaces `{address}` in the path. */
   async function save(record: AddressRecord, { parts }: TestApp = service) {
     const [key, terms] = [record.address, record.terms].map((hex) =>
       Buffer.from(hex.slice(2), "hex"),
@@ -97,7 +97,10 @@ export function checkAnswers(service: TestApp) {
     return record;
   }
 
-  /** Asserts that the tests saw every documented status of the operations with these tags. */
+  /**
+   * Asserts that the service has returned every documented status of the operations with these
+   * tags.
+   */
   function assertAllSeen(tags: readonly string[]) {
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       methods.flatMap((method) => {

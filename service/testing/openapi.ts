@@ -34,8 +34,9 @@ const text = readFileSync(new URL("../../spec/openapi.json", import.meta.url), "
 export const document: Document = JSON.parse(text);
 
 /**
- * A copy of the document that does not allow undocumented fields. The document itself allows them,
- * so that clients accept new fields. But the responses in tests must not contain them.
+ * A copy of the document that does not allow undocumented fields. The document allows undocumented
+ * fields, so that clients accept new fields, but the responses in tests must not contain
+ * undocumented fields.
  */
 const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);
@@ -43,7 +44,7 @@ for (const schema of Object.values(closed.components.schemas)) close(schema);
 const formats = { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/ };
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats }).addSchema(closed, "api");
 
-/** Headers that Node adds, which the document does not describe. */
+/** Headers that Node adds and the document does not describe. */
 const unjudged = ["connection", "content-length", "date", "keep-alive", "transfer-encoding"];
 
 /** @throws if the response does not match the document's operation at `path` and `method` */
@@ -108,7 +109,7 @@ function judgeBy(answered: Answered, described: Answer | Reference, pointer: str
   assert.ok(isRight, `${at}: ${ajv.errorsText()} in ${answered.body}`);
 }
 
-/** Escapes the braces of path templates, because they are not valid in URIs. */
+/** Escapes the braces of path templates, because braces are not valid in URIs. */
 const escaped = (pointer: string) => pointer.replaceAll("{", "%7B").replaceAll("}", "%7D");
 
 function resolve<Found>({ $ref }: Reference): Found {

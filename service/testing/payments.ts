@@ -1,4 +1,5 @@
-// Creates payments like those from a chain's loop, for tests of the code that processes payments.
+// Creates payments as if they came from transfer logs, for tests of the code that processes
+// payments.
 
 import { toHex } from "executable-address";
 import type { Payment } from "../follow/parts.ts";

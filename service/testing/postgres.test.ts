@@ -1,5 +1,4 @@
-// Tests that PostgreSQL starts in every project folder. If it cannot start, the error must explain
-// why.
+// Tests that PostgreSQL starts in every project folder, and that the error explains a failed start.
 
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +14,7 @@ const programs = join(home, "native");
 chmodSync(home, 0o700);
 cpSync(findPrograms(), programs, { recursive: true, verbatimSymlinks: true });
 
-describe("startPostgres, which starts PostgreSQL for tests", () => {
+describe("startPostgres", () => {
   test("throws an error that names a missing program", async () => {
     await assert.rejects(startPostgres({}, join(home, "none")), /ENOENT|no such file/i);
   });
@@ -35,7 +34,7 @@ describe("startPostgres, which starts PostgreSQL for tests", () => {
     await assert.rejects(startPostgres({}, damaged), /postgres (EACCES|ENOEXEC)/);
   });
 
-  test("uses a folder that only its owner can enter", async () => {
+  test("stores the data in a folder that only its owner can enter", async () => {
     process.chdir(home);
     const postgres = await startPostgres({}, programs);
     try {

@@ -1,5 +1,5 @@
-// Starts a real PostgreSQL server from an npm package. It needs no installation, and the tests can
-// run as root and in any folder.
+// Starts a real PostgreSQL server from an npm package. The server needs no installation, and the
+// tests can run as root and in any folder.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -35,8 +35,8 @@ export type TestPostgres = {
   /** Returns whether the server accepts connections. */
   isRunning(): Promise<boolean>;
   /**
-   * Stops the server, which closes all connections. Then calls `whileAway` and starts the server
-   * again. Resolves when the server accepts connections again. Committed data is kept.
+   * Stops the server, which closes all connections. Then calls `whileAway`, and starts the server
+   * again with the committed data. Resolves when the server accepts connections again.
    */
   restart(whileAway?: () => Promise<unknown>): Promise<void>;
   stop(): Promise<void>;
@@ -92,7 +92,7 @@ export async function startPostgres(
       newPool(url) {
         const pool = new Pool({ connectionString: url, max: 3 });
         pools.push(pool);
-        // Ignores errors. A connection emits an error if the server ends while the connection is
+        // Ignores the errors that a connection emits if the server ends while the connection is
         // closing.
         pool.on("error", () => {}).on("connect", (client) => client.on("error", () => {}));
         return pool;
@@ -134,8 +134,8 @@ function findUser(): User {
 }
 
 /**
- * Returns `programs`. If the server's user cannot run the programs there, copies them to `parent`
- * and returns the copy. For example, root's home directory often has mode 700.
+ * Returns the folder `programs`, or the folder of a copy in `parent` if the server's user cannot
+ * run the programs in `programs`. For example, root's home directory often has mode 700.
  */
 function runnable(programs: string, parent: string, user: User): string {
   const fault = (folder: string) =>
@@ -160,8 +160,9 @@ const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  // `user` and `self` distinguish the two cases. In a user namespace, this process can have the
-  // user ID that `nobody` has outside of the namespace.
+  // `user` and `self` distinguish a server that runs as `nobody` from a server that runs as the
+  // current user. In a user namespace, the current user can have the user ID that `nobody` has
+  // outside of the namespace.
   const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));
@@ -189,8 +190,8 @@ function makeTemplate(bin: string, parent: string, user: User, template: string)
     throw new Error(`initdb failed: ${error?.message ?? stderr}`);
   }
   mkdirSync(cache, { recursive: true });
-  // First copies the files to the folder of `template`, because a rename works only within one file
-  // system, and `parent` may be in memory.
+  // First copies the files to the folder that will contain `template`, because a rename works only
+  // within one file system, and `parent` may be in memory.
   const beside = mkdtempSync(`${template}-`);
   execFileSync("cp", ["-Rp", data, passwordFile, beside]);
   try {

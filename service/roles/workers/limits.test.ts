@@ -5,7 +5,7 @@ import { defaultEventLimits, divideEventLimits } from "../../http/limits.ts";
 
 const DATABASE_URL = "postgres://user@host/database";
 
-test("the limits on event streams are divided among the workers", () => {
+test("divideEventLimits divides the limits on event streams among the workers", () => {
   assert.deepEqual(divideEventLimits(readConfig({})), defaultEventLimits);
   assert.deepEqual(divideEventLimits(readConfig({ WORKERS: "3", DATABASE_URL })), {
     ...defaultEventLimits,
@@ -15,7 +15,7 @@ test("the limits on event streams are divided among the workers", () => {
   });
 });
 
-test("other limits apply to each worker in full", () => {
+test("limits other than those on event streams apply to each worker in full", () => {
   const { limits } = readConfig({ WORKERS: "3", DATABASE_URL, CREATES_IN_FLIGHT_MAX: "300" });
   assert.equal(limits.createsInFlightMax, 300);
 });

@@ -2,8 +2,8 @@
 // immediately.
 
 /**
- * Signals within this time count as one. A single Ctrl-C can send two signals: one from the
- * terminal and one from npm.
+ * Signals within this time after the first signal count as one signal. A single Ctrl-C can send two
+ * signals: one from the terminal and one from npm.
  */
 const sameSignalMs = 1000;
 

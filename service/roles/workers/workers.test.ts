@@ -42,7 +42,9 @@ async function start(env: NodeJS.ProcessEnv = {}, workers = 2): Promise<Server> 
   return server;
 }
 
-/** Sends a request on a new connection. `by` identifies the process that responded. */
+/**
+ * Sends a request on a new connection. In the result, `by` identifies the process that responded.
+ */
 async function ask(server: Server, path: string, post?: { apiKey: string; body: string }) {
   const headers = { connection: "close", "content-type": "application/json" };
   const asked = request({
@@ -60,7 +62,7 @@ async function ask(server: Server, path: string, post?: { apiKey: string; body: 
   return { status: answer.statusCode!, by, json: () => JSON.parse(text) };
 }
 
-/** Sends requests until this number of processes have responded. Returns every response. */
+/** Sends requests until `count` different processes have responded. Returns all responses. */
 async function askAll(count: number, asking: () => ReturnType<typeof ask>) {
   const answers = [];
   while (new Set(answers.map(({ by }) => by)).size < count) answers.push(await asking());
@@ -128,7 +130,7 @@ describe("a service with two workers and an executor", () => {
     assert.match(await count(), /^nodejs_eventloop_lag_p99_seconds /m);
   });
 
-  test("gives the executor's key to only one process", () => {
+  test("gives the executor's key only to the executor's process", () => {
     const roles = new Map<string, Set<number>>();
     for (const { role, worker } of linesOf(server)) {
       if (worker !== undefined && role !== "all") {
@@ -166,7 +168,8 @@ describe("a service with two workers and an executor", () => {
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const sockets = [];
-    // The workers get connections in turn, so each of the two workers gets two requests.
+    // The workers get connections in turn, so each of the two workers gets two of the four
+    // requests.
     for (let i = 0; i < 4; i++) {
       const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
       socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}${about}`);
@@ -190,7 +193,7 @@ describe("a service with two workers and an executor", () => {
   });
 });
 
-describe("a worker that hangs during a shutdown", () => {
+describe("a worker that does not exit during a shutdown", () => {
   /**
    * Starts the service, suspends one worker with SIGSTOP, and sends SIGTERM to the service. Only
    * SIGKILL can end a suspended process.
@@ -228,7 +231,7 @@ describe("a worker that hangs during a shutdown", () => {
   });
 });
 
-test("a start fails if the port is in use, and `kill -9` ends all processes", async () => {
+test("a used port prevents a start, and `kill -9` of the service ends its workers", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };
   const second = execFile(process.execPath, [`${import.meta.dirname}/../../main.ts`], { env });

@@ -1,7 +1,7 @@
 // If WORKERS is above 1, runs several worker processes, so that the service can use several cores.
 // The workers listen on one port and share one PostgreSQL database. The process that runs this file
-// does not serve requests. It distributes connections evenly among the workers (node:cluster),
-// restarts workers, forwards signals, and combines the workers' metrics.
+// does not serve requests. This process distributes connections evenly among the workers
+// (node:cluster), restarts workers, forwards signals, and combines the workers' metrics.
 //
 // The executor runs in a separate process, which is the only one that has the key.
 
@@ -21,7 +21,7 @@ const restartMsMin = 100;
 const restartMsMax = 30_000;
 /** If a worker runs for at least this time, its next restart has the first delay again. */
 const soundMs = 60_000;
-/** How long a worker can run after the drain period, before it is killed. */
+/** How long a worker can run after the drain period before the worker is killed. */
 const stopMsMax = 10_000;
 
 const noKey = {
@@ -31,7 +31,7 @@ const noKey = {
 
 /**
  * Runs the workers until a signal arrives, and then ends the process. If the first worker exits
- * before it listens, does not restart it.
+ * before it listens, ends the process instead of a restart.
  *
  * @param program the path of the program that each worker runs
  * @throws if the metrics port is in use

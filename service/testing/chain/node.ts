@@ -1,5 +1,5 @@
-// Starts a proxy in front of a real node. It can refuse calls, omit data, return wrong answers, or
-// change the chain between two calls.
+// Starts a proxy in front of a local node. The proxy can refuse calls, omit data, return wrong
+// results, or change the chain between two calls.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -68,7 +68,7 @@ export const narrow =
     return ask(method, params);
   };
 
-/** Knows the state of the newest block only, like a node that is not an archive. */
+/** Returns code only at the newest block, like a node without the states of older blocks. */
 export const forgetful =
   (next: Manner): Manner =>
   async (method, params, ask) => {

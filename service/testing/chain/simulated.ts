@@ -1,5 +1,5 @@
-// Starts a chain for tests of simulations. Contains records, unusual contracts, and misbehaving
-// nodes.
+// Starts a chain for tests of simulations, with functions for records, unusual contracts, and
+// faulty nodes.
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { getAddress } from "viem";
@@ -23,7 +23,7 @@ export type SimulatedWorld = Awaited<ReturnType<typeof startSimulated>>;
 export async function startSimulated() {
   const world = await startWorld();
   /**
-   * The contract `Shop` from the contracts' tests. It accepts payments, and can fail in several
+   * The contract `Shop` from the contracts' tests, which accepts payments and can fail in several
    * ways.
    */
   const target = await deployOdd(world, "Shop");

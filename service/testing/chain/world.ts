@@ -1,5 +1,5 @@
-// Starts a chain with the factory and a token. Returns functions for all events that can happen to
-// an address.
+// Starts a chain with the factory and a token. Returns functions that pay, execute, and recover
+// addresses, and that mine and replace blocks.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -174,7 +174,10 @@ export function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
   });
 }
 
-/** Returns calldata for `rescue`: the vault calls the intent's token with the calldata `data`. */
+/**
+ * Returns calldata for `rescue`, which lets the vault call the intent's token with the calldata
+ * `data`.
+ */
 export function rescueData({ terms, intent: { token } }: AddressRecord, data: Hex): Hex {
   const [intent] = decodeAbiParameters(intentInput, terms);
   const args = [intent, token, 0n, data] as const;

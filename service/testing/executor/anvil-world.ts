@@ -41,8 +41,8 @@ export type Wish = {
 };
 
 /**
- * Starts the chain. It mines a block only when the test calls `mine`, or at an interval after
- * `startTicking`.
+ * Starts the chain. The chain mines a block only when the test calls `mine`, or at an interval
+ * after `startTicking`.
  * @param options.startSeconds the initial time of the chain's clock; by default, the host's time
  */
 export async function startWorld(options: { startSeconds?: number } = {}) {
@@ -71,7 +71,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         if (blockSeconds > 0) await client.increaseTime({ seconds: blockSeconds });
         await client.mine({ blocks: 1 });
       };
-      // Skips a block if the node is still mining the previous block. Otherwise, requests would
+      // Skips a block if the node is still mining the previous block, because requests would
       // accumulate on a slow machine.
       let isMining = false;
       ticking = setInterval(async () => {
@@ -154,8 +154,8 @@ export const tipCalls = (amount: bigint) => {
 };
 
 /**
- * One whole unit of the first token, in base units; its value in wei; and the setting with this
- * price.
+ * `unit` is one whole unit of the first token, in base units. `weiOfUnit` is the value of this unit
+ * in wei. `tipPrices` is the setting with this price.
  */
 export const unit = 10n ** BigInt(demoTokens[0]!.decimals);
 export const weiOfUnit = 10n ** 16n;
@@ -221,8 +221,8 @@ export async function saveRecords(
 }
 
 /**
- * The account that owns all addresses that pay tips. The executor does not execute them in one
- * transaction with addresses of other accounts.
+ * The account that owns all addresses that pay tips. The executor does not execute these addresses
+ * in one transaction with addresses of other accounts.
  */
 export const tipper = "acc_777000000000000000000000";
 
@@ -244,8 +244,8 @@ export type Fate = { executed: number; recovered: bigint; held: bigint };
 
 /**
  * Reads the outcome of each address at a single block, from the factory's events and the token's
- * balances. Checks that all money is accounted for: the vault's calls spent it, it was returned to
- * the recovery address, or it is still in the vault.
+ * balances. Checks that all money was spent by the vault's calls, was returned to the recovery
+ * address, or is still in the vault.
  * @throws if the amounts do not add up, or if a vault was executed more than once
  */
 export async function fatesOf(

@@ -1,5 +1,5 @@
 // Pays many addresses in one block, while many other addresses are open. Measures how many blocks,
-// transactions, and RPC calls the executor needs to execute them.
+// transactions, and RPC calls the executor needs to execute the paid addresses.
 
 import { setTimeout } from "node:timers/promises";
 import { type AddressRecord, fromHex, makeRecord } from "executable-address";
@@ -16,8 +16,8 @@ const savedAtOnce = 1000;
 let made = 0;
 
 /**
- * Saves `count` open addresses of 40 accounts. Sets the executor's position, so that it does not
- * read them as new records.
+ * Saves `count` open addresses of 40 accounts. Sets the executor's position, so that the executor
+ * does not read these addresses as new records.
  */
 export async function openAddresses(
   world: AnvilWorld,
@@ -33,8 +33,8 @@ export async function openAddresses(
     await Promise.all(some.map((record, index) => save(store, record, index % accounts)));
     records.push(...some);
   }
-  // Otherwise, the executor would check the addresses of an earlier burst again, a minute after
-  // their execution.
+  // Without this update, the executor would check the addresses of an earlier burst again, a minute
+  // after their execution.
   await store.db.updateTable("executor_jobs").set({ due_at: null }).execute();
   const { seq } = await store.db
     .selectFrom("records")
@@ -113,13 +113,13 @@ type BurstOptions = {
 };
 
 /**
- * If `blockMs` is absent, the executor's clock runs slower by this factor, so that nothing times
- * out.
+ * The factor by which the executor's clock runs slower if `blockMs` is absent, so that nothing
+ * times out.
  */
 const slowness = 20;
 
 /**
- * Pays `records` in one block while an executor is running. Resolves when all of them are executed.
+ * Pays `records` in one block while an executor is running. Resolves when all records are executed.
  */
 export async function burst(
   world: AnvilWorld,

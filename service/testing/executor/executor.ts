@@ -31,7 +31,7 @@ export const twoKeys: Parts["signers"] = [
   openSigner({ executorKey: anvilKeys[3] }),
 ];
 
-/** Returns the signers with other `sign` functions. */
+/** Returns copies of the signers with replaced `sign` functions. */
 export const mapSigners = (
   signers: readonly Signer[],
   manner: (signer: Signer) => Signer["sign"],
@@ -95,8 +95,8 @@ async function placeStore(dataDirectory: string): Promise<Parameters<typeof open
 }
 
 /**
- * Starts a chain, and opens a database in a new directory. Both are removed after all tests of the
- * calling file.
+ * Starts a chain, and opens a database in a new directory. The chain and the database are removed
+ * after all tests of the calling file.
  * @param options.startSeconds as in {@link startWorld}
  * @param options.tickMs the interval between blocks; if absent, the test mines all blocks
  * @param options.blockSeconds how far each block moves the chain's clock ahead of the host's clock
@@ -117,7 +117,9 @@ export async function prepare(
   return { world, store, directory, place };
 }
 
-/** Returns whether the executor has no pending transaction, so every assigned nonce was used. */
+/**
+ * Returns whether the executor has no pending transaction, so that every assigned nonce was used.
+ */
 export async function isAtRest(store: Store): Promise<boolean> {
   const pending = await store.db
     .selectFrom("executor_purposes")
@@ -148,8 +150,8 @@ export async function assertReportIsExact(world: AnvilWorld, store: Store): Prom
 }
 
 /**
- * Asserts that the report's gas and tips for each account and day equal those in the transactions'
- * receipts. Also asserts that each transaction is for only one account.
+ * Asserts that the report's gas and tips for each account and day equal the gas and tips in the
+ * transactions' receipts. Also asserts that each transaction is for only one account.
  */
 export async function assertBooksAreExact(world: AnvilWorld, store: Store): Promise<void> {
   const wanted = new Map<string, { gas: bigint; tips: bigint }>();

@@ -29,7 +29,7 @@ export const wanted: UnsignedTransaction = {
  */
 export const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-/** Matches the error that a signer throws. */
+/** Returns a matcher for the error that a signer throws. */
 export const refused = (message: RegExp) => ({ name: "SignerRefused", message });
 
 /** {@link key}, encrypted with the password "open sesame" by another program (ox 0.14.45). */

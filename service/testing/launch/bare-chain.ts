@@ -1,6 +1,6 @@
-// Starts a local chain for tests of launches. It has the chain ID of Base Sepolia. Its only
-// contract is USDC, at the same address as on Base Sepolia. A test can observe the calls to the
-// endpoints and change the answers.
+// Starts a local chain for tests of launches. The chain has the chain ID of Base Sepolia. The
+// chain's only contract is USDC, at the same address as on Base Sepolia. A test can observe the
+// calls to the endpoints and change the answers.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -23,8 +23,7 @@ import shippedChains from "../../chains.json" with { type: "json" };
 import { readConfig } from "../../config.ts";
 
 /**
- * Receives each call before the node does. Returns the node's answer (from `forward`) or another
- * answer.
+ * Receives each call before the node. Returns the node's answer (from `forward`) or another answer.
  *
  * @param index the index of the endpoint
  */
@@ -35,8 +34,8 @@ const chainId = 84_532;
 const { name, tokens } = shippedChains.find((each) => each.chainId === chainId)!;
 const token = tokens[0]!.address as Hex;
 /**
- * The base fee in wei. It is so low that blocks do not change it: a change would be less than one
- * wei.
+ * The base fee in wei. Blocks do not change such a low base fee, because each change would be less
+ * than one wei.
  */
 const baseFee = "7";
 
@@ -126,14 +125,14 @@ const clientOf = (rpcUrl: string) =>
     .extend(walletActions);
 
 /**
- * Before each request, the second node executes the leader's new blocks, does nothing, or mines
- * empty blocks instead.
+ * The action of the second node before each request: it executes the leader's new blocks, does
+ * nothing, or mines empty blocks.
  */
 type Following = "follows" | "stands still" | "forks";
 
 /**
- * Starts a node that executes the blocks of another node (the leader). They have the same block
- * hashes, but each node has its own state.
+ * Starts a node that executes the blocks of another node (the leader). Both nodes have the same
+ * block hashes, but each node has its own state.
  */
 async function startFollower(leaderUrl: string, args: string[]) {
   const node = await startAnvil({ args: [...args, "--no-mining"] });

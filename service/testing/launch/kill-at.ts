@@ -10,10 +10,7 @@ import Database from "better-sqlite3";
 
 const [, when, what] = /^(before|after) (.+)$/.exec(process.env.KILL_AT!)!;
 
-/**
- * Kills the process if KILL_AT names this moment and this operation. After SIGKILL, no code of the
- * process runs.
- */
+/** Kills the process with SIGKILL if KILL_AT contains this moment and this operation. */
 function killAt(moment: "before" | "after", done: string): void {
   if (moment === when && done.startsWith(what!)) process.kill(process.pid, "SIGKILL");
 }

@@ -1,14 +1,14 @@
 // Fills a database in which one account has very many rows of every kind. SQL statements generate
 // the rows. Rows with successive times are far apart in their tables, as in a database with many
-// accounts. So a query in order of time reads another page for each row.
+// accounts, so a query in order of time reads another page for each row.
 
 import { type RawBuilder, sql } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Store } from "../../store/store.ts";
 
 /**
- * The accounts of the test. The account `many` has `size` rows in each table. `later` created the
- * same addresses as `many`, but later. `large` has large values in its rows.
+ * The accounts of the test. The account `many` has `size` rows in each table. The account `later`
+ * created the addresses of `many` again. The account `large` has large values in its rows.
  */
 export const accounts = { many: "acc_many", later: "acc_later", large: "acc_large" } as const;
 export const chains = { many: 1, large: 2 } as const;
@@ -23,8 +23,8 @@ const hours = 24 * 92;
 /** The number of rows that `large` has in each table. */
 export const largeCount = 200;
 /**
- * The number of rows that one statement inserts. If a statement inserted more rows, it could exceed
- * its time limit.
+ * The number of rows that one statement inserts. A statement with more rows could exceed its time
+ * limit.
  */
 const stepRows = 20_000;
 
@@ -76,8 +76,8 @@ const text = ({ isPostgres }: Rows, length: number): Sql =>
   isPostgres ? sql`repeat('x', ${int(length)})` : sql`hex(zeroblob(${int(length / 2)}))`;
 
 /**
- * Returns the statements that insert an account's rows. They cover the tables that grow with the
- * number of addresses.
+ * Returns the statements that insert an account's rows into the tables that grow with the number of
+ * addresses.
  */
 function statements(rows: Rows, name: "many" | "large"): Sql[] {
   const { numbers } = rows;
@@ -152,8 +152,8 @@ function lasting(rows: Rows): Sql[] {
 }
 
 /**
- * Returns the statements for the tables whose size does not depend on `size`. They have few rows,
- * or one row for each day, hour, token, or other account.
+ * Returns the statements for the tables whose size does not depend on `size`. Such a table has few
+ * rows, or one row for each day, hour, token, or other account.
  */
 function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   const many = sql.raw(`'${accounts.many}'`);

@@ -1,4 +1,4 @@
-// Finds functions that contain SQL and never ran, with V8's coverage.
+// Finds functions that contain SQL but never ran, according to V8's coverage.
 
 import { readFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
@@ -9,8 +9,8 @@ const service = resolve(import.meta.dirname, "../..");
 const holdsSql =
   /\b(selectFrom|updateTable|deleteFrom|insertInto)\(|\bsql(<[^`]*>)?`|\bprepare(<.*>)?\(|readerOf/;
 /**
- * Files whose functions do not run in the main thread of a running service. They run in operators'
- * commands (a separate process), at startup, or in the writing threads.
+ * Files whose functions do not run in the main thread of a running service. The functions run in
+ * operators' commands (a separate process), at startup, or in the threads that write to SQLite.
  */
 const elsewhere = [
   /^store\/(migrate|copy|postgres|sqlite)|(^|\/)tables\.ts$/,

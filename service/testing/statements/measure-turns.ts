@@ -1,7 +1,7 @@
 // Measures how long each operation blocks its thread, and sends the times to the parent process:
 // `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]`. The parent process keeps the database
-// open. This program does not use the test runner, whose promise hooks would add 5 to 20 ms to an
-// operation with thousands of promises.
+// open. This program does not use the test runner, because the runner's promise hooks would add 5
+// to 20 ms to an operation with thousands of promises.
 
 import { openStore } from "../../roles/open-store.ts";
 import { median } from "../median.ts";
@@ -18,9 +18,8 @@ export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement",
 
 const roundsMax = 21;
 /**
- * If the rounds of an operation take longer than this in total, the measurement ends after
- * `roundsMin` rounds. A search of a million rows takes half a minute, in thousands of turns of the
- * event loop.
+ * The total time of an operation's rounds after which the measurement needs only `roundsMin`
+ * rounds. A search of a million rows takes half a minute, in thousands of turns of the event loop.
  */
 const enoughMs = 10_000;
 const roundsMin = 3;

@@ -1,6 +1,6 @@
-// Lists all database operations of the running service. Each of them runs in its worst case, such
-// as a filter without matches, the largest page, or the largest account. statements.test.ts fails
-// if an operation is missing.
+// Lists all database operations of the running service, each in its worst case, such as a filter
+// without matches, the largest page, or the largest account. statements.test.ts fails if an
+// operation is missing.
 
 import type { Store } from "../../store/store.ts";
 import { began } from "./account.ts";

@@ -1,7 +1,7 @@
 // Tests every SQL statement of the running service, on a database in which one account has very
 // many rows. Each statement must use an index, read few rows, and not delay other work. `npm test`
-// tests this with few rows. `npm run test:long` uses a million rows, and prints the duration of
-// each operation.
+// fills the database with few rows. `npm run test:long` uses a million rows, and prints the
+// duration of each operation.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -32,13 +32,13 @@ const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 5_000, postgres: 5_000 };
 /**
- * The number of rows in the small database. On SQLite, a statement must not take longer in the
- * large database than in the small one.
+ * The number of rows in the small database. On SQLite, a statement must not take much longer in the
+ * large database than in the small database.
  */
 const smallSize = 1_000;
 /** The maximum number of rows that one statement reads. */
 const rowsMax = 3_000;
-/** The maximum time for which an operation may block the main thread without interruption. */
+/** The maximum time for which an operation may block the main thread without an interruption. */
 const turnMsMax = 5;
 /** The measured processor time of a turn can be too long by one step of the clock (Linux: 4 ms). */
 const clockStepMs = 4;
@@ -92,8 +92,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const further = [...also].filter((number) => number >= smallSize && number < size);
         await fill(small, smallSize, { span: size, also: further });
         const isLonger = async (text: string, values: unknown[]) => {
-          // A search may read a whole window of rows in the large database and nothing in the small
-          // one, so this allows a longer time.
+          // Allows more time, because a search may read a whole window of rows in the large
+          // database and no row in the small database.
           const enough = 4 * (await leastMs(small, text, values)) + 3;
           return (await leastMs(store, text, values, enough)) > enough;
         };
@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(tooMany, []);
     });
 
-    test("control: are detected if they read all rows of an account", async () => {
+    test("control: are reported if they read all rows of an account", async () => {
       const text = "select sum(created_at) from records where account_id = 'acc_many'";
       if (dialect === "postgres") assert.ok((await rowsReadBy(store, text, [])) >= size);
       else assert.notDeepEqual((await plansOf(store, text, [])).readsAll, []);
@@ -122,7 +122,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notDeepEqual((await plansOf(store, whole, [])).readsAll, []);
     });
 
-    test("a search never blocks the event loop for over 30 % of its time", onlyLong, async () => {
+    test("of a search block the event loop at most 30 % of its time", onlyLong, async () => {
       const parts: number[] = [];
       for (let round = 0; round < 5; round++) {
         const { longest, all } = await turnsOf(operations[longestSearch]!);

@@ -1,14 +1,14 @@
-// Records every statement that this process sends to its databases. It intercepts the functions of
-// the database drivers and the messages to SQLite's thread. So it also records prepared statements
-// and the statements of libraries.
+// Records every statement that this process sends to its databases, including prepared statements
+// and the statements of libraries. Intercepts the functions of the database drivers and the
+// messages to SQLite's thread.
 
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import pg from "pg";
 
 /**
- * A recorded statement. `text` and `values` are those of the last run. `ms` contains the duration
- * of each run.
+ * A recorded statement. `text` and `values` are from the last run. `ms` contains the duration of
+ * each run.
  */
 export type Seen = { text: string; values: unknown[]; ms: number[] };
 

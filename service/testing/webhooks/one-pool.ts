@@ -1,5 +1,5 @@
-// A rule without lanes for tests, which use it for comparison. All endpoints share one pool of
-// slots (simultaneous requests). They get slots in the order in which they become due. Accounts
+// A rule without lanes, with which tests compare the lanes. All endpoints share one pool of slots
+// (simultaneous requests), and get slots in the order in which the endpoints become due. Accounts
 // have no limit, and failed deliveries have no consequences.
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";

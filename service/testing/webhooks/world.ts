@@ -83,8 +83,8 @@ export async function happen(
 }
 
 /**
- * Creates accounts with endpoints and events. All endpoints of an account wait for the delivery of
- * all its events.
+ * Creates accounts with endpoints and events. Each event waits for its delivery to every endpoint
+ * of its account.
  */
 export async function pileUp(
   store: Store,

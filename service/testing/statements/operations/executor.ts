@@ -1,4 +1,4 @@
-// The executor's database operations (ledger), and those of the routes that access the executor
+// The database operations of the executor (ledger), and of the routes that access the executor
 // (desk).
 
 import { randomBytes } from "node:crypto";
