@@ -42,7 +42,7 @@ const databases: Record<string, () => Promise<string | undefined>> = {
 };
 
 for (const [name, database] of Object.entries(databases)) {
-  describe(`on ${name}`, () => {
+  describe(`accounts on ${name}`, () => {
     let store: Store;
     before(async () => {
       store = await openStore({ databaseUrl: await database(), dataDirectory: directory });
@@ -50,8 +50,8 @@ for (const [name, database] of Object.entries(databases)) {
     after(() => store.close());
     const newAccount = async () => (await createAccount(store.db, newEmail(), actor))!.accountId;
 
-    describe("an account", () => {
-      test("createAccount returns undefined if the email belongs to an account", async () => {
+    describe("createAccount", () => {
+      test("returns undefined if the email belongs to an account", async () => {
         const email = newEmail();
         assert.ok(await createAccount(store.db, email, actor));
         assert.equal(await createAccount(store.db, email.toUpperCase(), actor), undefined);
@@ -92,8 +92,8 @@ for (const [name, database] of Object.entries(databases)) {
       });
     });
 
-    describe("usage", () => {
-      test("counts are written later if a write to the database fails", async () => {
+    describe("countUsage", () => {
+      test("writes the counts later if a write to the database fails", async () => {
         const accountId = await newAccount();
         const faults: unknown[] = [];
         const usage = countUsage(store.db, (error) => faults.push(error));
@@ -113,7 +113,7 @@ for (const [name, database] of Object.entries(databases)) {
         });
       });
 
-      test("two servers add their requests to the same totals", async () => {
+      test("adds the requests of two servers to the same totals", async () => {
         const accountId = await newAccount();
         const { apiKey } = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const digest = digestCredential(apiKey);
@@ -139,7 +139,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("a rotated key's last use is not shown for the new key", async () => {
+      test("does not store a rotated key's last use for the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -187,7 +187,7 @@ for (const [name, database] of Object.entries(databases)) {
         return command.run(context, { options, rest });
       };
 
-      test("an error message names the wrong argument", async () => {
+      test("fails with a message that names the wrong argument", async () => {
         const account = `acc_${"0".repeat(24)}`;
         const email = "nobody@example.com";
         await assert.rejects(
@@ -216,7 +216,7 @@ for (const [name, database] of Object.entries(databases)) {
       // On SQLite, transactions run one after the other, so the second command reads the rows that
       // the first command wrote.
       const skip = name === "sqlite";
-      test("a command fails if another process makes the same change first", { skip }, async () => {
+      test("fails if another process makes the same change first", { skip }, async () => {
         for (const [words, said] of [
           ["key create", /another key was created simultaneously: try again/],
           ["key rotate", /this key has expired or was rotated or revoked/],
@@ -226,8 +226,8 @@ for (const [name, database] of Object.entries(databases)) {
           const { accountId: account } = await run("account create", { email: newEmail() });
           let isOver = false;
           const { both } = await store.db.transaction().execute(async (transaction) => {
-            // The last statement of each command writes to the audit table. This lock delays that
-            // statement until both commands have read their rows.
+            // The last statement of each command writes to the audit table. The lock delays this
+            // last statement until both commands have read their rows.
             await sql`lock table audit in exclusive mode`.execute(transaction);
             const both = Promise.allSettled([run(words, { account }), run(words, { account })]);
             void both.then(() => {

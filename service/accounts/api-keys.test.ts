@@ -45,7 +45,7 @@ const pairs: Record<string, () => Promise<[Store, Store]>> = {
 };
 
 for (const [name, open] of Object.entries(pairs)) {
-  describe(`API keys and client IDs on two servers that share one ${name}`, () => {
+  describe(`API keys and client IDs on ${name}`, () => {
     let a: Store;
     let b: Store;
     let holders: Holders;

@@ -1,9 +1,9 @@
-// Generates, checks, and finds the credentials of accounts: API keys and client IDs (spec §5). This
-// file neither stores nor logs credentials.
+// Generates, checks, and finds the credentials of accounts: API keys and client IDs (spec §5). The
+// functions in this file do not store or log credentials.
 //
 // The last 8 hex digits of a credential are a checksum of the text before them. The checksum lets
-// the service refuse a mistyped credential without a database query. It also lets secret scanners
-// recognize a leaked key. docs/credentials.md has the pattern and an example.
+// the service refuse a mistyped credential without a database query. The checksum also lets secret
+// scanners recognize a leaked key. docs/credentials.md has the pattern and an example.
 
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";

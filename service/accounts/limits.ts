@@ -23,8 +23,8 @@ export const policies = {
   apiKey: { name: "api-key", intervalMs: 20, burst: 100 },
   clientId: { name: "client-id", intervalMs: 100, burst: 20 },
   /**
-   * The limit of requests that read or check addresses. It is separate from the limit of create
-   * requests, so that reads do not use up the limit of create requests.
+   * The limit of requests that read or check addresses. Create requests have a separate limit, so
+   * that reads do not use up the limit of create requests.
    */
   reads: { name: "api-key-read", intervalMs: 20, burst: 100 },
   /**

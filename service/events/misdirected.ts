@@ -12,7 +12,8 @@ import type { Tables } from "../store/tables.ts";
 
 /**
  * A token that an address received on `chainId`, in EIP-55 case. `transactionHash` and `payer` are
- * from the newest transfer. Both are null if a reorganization removed this transfer.
+ * from the newest transfer. `transactionHash` and `payer` are null if a reorganization removed this
+ * transfer.
  */
 export type Misdirected = {
   chainId: number;

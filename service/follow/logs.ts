@@ -7,10 +7,10 @@
 // refuses the cheaper query, the other query is sent. A single block can also be read from its
 // receipts or with one query per token.
 //
-// Both forms find the same payments. The list of recipients is read after the newest block is
-// known, and records are never deleted. So the list contains every address whose balance was read
-// in an earlier iteration. If a record is created while logs are read, the record's balance is read
-// later, at this newest block or at a later block.
+// The two forms of the query find the same payments. The list of recipients is read after the
+// newest block is known, and records are never deleted. So the list contains every address whose
+// balance was read in an earlier iteration. If a record is created while logs are read, the
+// record's balance is read later, at this newest block or at a later block.
 //
 // The query also includes look-alikes: tokens that imitate a listed token. If an endpoint refuses
 // the query with look-alikes but accepts the query without them, the next queries to this endpoint

@@ -88,7 +88,7 @@ type FollowStore = {
   undoAbove(number: number): Promise<void>;
 };
 
-/** One iteration of a chain's loop. It reads the chain up to the newest block of `view`. */
+/** One iteration of a chain's loop, which reads the chain up to the newest block of `view`. */
 export type Turn = {
   chain: {
     chainId: number;
@@ -143,11 +143,14 @@ export type FollowMemory = {
    * `shownBy` contains the names of these endpoints.
    */
   unagreed: Map<string, { payment: Payment; shownBy: Set<string> }>;
-  /** The addresses of the records up to `seq`. If there are too many, only the first ones. */
+  /**
+   * The addresses of the records up to `seq`. If there are too many addresses for a query, only the
+   * first addresses.
+   */
   recipients: { seq: number; list: Hex[] };
   /**
-   * Tokens that open records up to `seq` request, but that the operator does not list. Their
-   * transfers are requested like transfers of listed tokens.
+   * Tokens that open records up to `seq` request, but that the operator does not list. The scan
+   * requests the transfers of these tokens like transfers of listed tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes per block. */

@@ -125,7 +125,8 @@ describe("sweep", () => {
   }
 
   /**
-   * Returns an endpoint that allows `blocksMax` blocks per query. It adds each range to `asked`.
+   * Returns an endpoint that allows `blocksMax` blocks per query, and adds each requested range to
+   * `asked`.
    */
   const limitedTo = (blocksMax: number, asked: [number, number][], logs: unknown[] = []) => {
     return ({ method, params }: Call): Answer => {

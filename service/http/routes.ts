@@ -168,8 +168,8 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
 
 /**
- * Returns false if the request has an invalid `Host` header or several `Host` headers. With several
- * headers, a proxy and this server could use different ones.
+ * Returns false if the request has an invalid `Host` header or several `Host` headers. If a request
+ * had several `Host` headers, a proxy and this server could use different values.
  */
 export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   const [value, ...others] = headerValues(rawHeaders, "host");

@@ -16,8 +16,8 @@ import { openStore } from "./open-store.ts";
 export type RoleParts = {
   log: Logger;
   /**
-   * Functions that close the parts of the service. They are called in reverse order, so that a part
-   * is closed after the parts that use it.
+   * Functions that close the parts of the service, called in reverse order, so that a part is
+   * closed after the parts that use it.
    */
   stops: (() => unknown)[];
   metrics: Metrics;

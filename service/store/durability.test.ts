@@ -295,7 +295,8 @@ describe("a store whose database fails", () => {
         transaction,
       );
       await sql`select pg_terminate_backend(${rows[0]!.pid})`.execute(store.db);
-      // The connection breaks while it is idle. Its error event must not end the process.
+      // The connection breaks while it is idle. The connection's error event must not end the
+      // process.
       await sql`select pg_sleep(0.1)`.execute(store.db);
       await transaction.selectFrom("accounts").selectAll().execute();
     });

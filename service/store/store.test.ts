@@ -43,8 +43,8 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
 };
 
 /**
- * The names of migrations of earlier versions. These names must not change, because existing
- * databases contain them.
+ * The names of migrations of earlier versions, which must not change because existing databases
+ * contain them.
  */
 const earlierMigrations = [
   "accounts-2c77eb16",

@@ -214,7 +214,7 @@ describe("the store on PostgreSQL", { concurrency: true }, () => {
 
   test("allows a migration to take longer than other statements", async (t) => {
     const databaseUrl = await postgres.newDatabase();
-    // This takes longer than 10 s, the limit for other statements.
+    // The migration takes longer than 10 s, the limit for other statements.
     const rooms = { slow: { statements: () => [sql`select pg_sleep(12)`] } };
     const stores = await Promise.all([
       openPostgres(databaseUrl, rooms),

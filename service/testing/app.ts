@@ -141,7 +141,7 @@ export async function listen({ app }: Pick<TestApp, "app">): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-/** `dataDirectory` is an existing folder. `close` does not delete it. */
+/** `dataDirectory` is an existing folder, which `close` does not delete. */
 type AppOptions = {
   limits?: Partial<Limits>;
   databaseUrl?: string;

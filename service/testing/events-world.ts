@@ -23,7 +23,7 @@ import { observedChainOf } from "./app-on-chain.ts";
 import { startWorld, type World } from "./chain/world.ts";
 import { startPostgres } from "./postgres.ts";
 
-/** Opens a database and starts a chain. Both are closed after all tests of the calling file. */
+/** Opens a database and starts a chain, which are closed after all tests of the calling file. */
 export async function openEvents(dialect: Dialect) {
   const clock = { nowMs: Date.now() };
   let accounts = 0;

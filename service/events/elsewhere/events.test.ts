@@ -307,8 +307,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await save(901, [...dust(901), to(address, 901, "25000000")]);
       await pass();
       const found = (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
-      // Both chains share the limit. But the first two payments of a token on the second chain are
-      // reported even beyond the limit.
+      // The two other chains share the limit. But the first two payments of a token on the second
+      // chain are reported even beyond the limit.
       assert.equal(found.filter(({ amount }) => amount === "1").length, elsewhereMax + 2);
       assert.equal(
         found.findIndex(({ isLast }) => isLast),

@@ -37,7 +37,7 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * The expiration time of every intent. It is constant, so that intents with the same number are
+ * The expiration time of every intent, which is constant so that intents with the same number are
  * equal.
  */
 const expiry = Math.floor(Date.now() / 1000) + 3600;

@@ -311,7 +311,7 @@ describe("the routes for single addresses and the service return documented resp
   });
 
   test("with every documented status in the tests above", () => {
-    // These responses are constants in memory, so they cannot fail with 500.
+    // The responses of these paths are constants in memory, so these paths cannot return 500.
     for (const path of constant) answers.seen.add(`get ${path} 500`);
     answers.assertAllSeen(["addresses", "service"]);
   });

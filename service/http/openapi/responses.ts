@@ -309,8 +309,8 @@ const allow = {
 };
 
 /**
- * Describes the responses that belong to no operation. They are in the document's `x-responses`,
- * because a linter would report unused components.
+ * Describes the responses that belong to no operation. The document contains these responses in
+ * `x-responses`, because a linter would report unused components.
  */
 export function describeUnowned(): Schema {
   const described = Object.entries(unowned).map(([name, answer]) => [

@@ -1,7 +1,8 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public. Returns the status of an
 // address. The functions here also read statuses for event streams, pages, and link previews.
 //
-// GET /address/{address}/returns: spec/service.md, "Returns". It does not read the chain.
+// GET /address/{address}/returns: spec/service.md, "Returns". Lists the possible returns of
+// misdirected money, without a read of the chain.
 
 import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
