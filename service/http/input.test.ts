@@ -14,7 +14,7 @@ const issuesOf = (text: string | Buffer) => {
   return [];
 };
 
-describe("parseJson accepts only JSON with one meaning", () => {
+describe("parseJson", () => {
   const refused: [string, string | Buffer, string][] = [
     ["bytes that are not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "not_utf8"],
     ["text that is not JSON", "{", "not_json"],
@@ -28,15 +28,15 @@ describe("parseJson accepts only JSON with one meaning", () => {
     ["more values than any intent has", `[${"1,".repeat(2_000)}1]`, "too_many_values"],
   ];
   for (const [title, text, code] of refused) {
-    test(`${code}: ${title}`, () => assert.equal(issuesOf(text)[0]?.code, code));
+    test(`returns \`${code}\` for ${title}`, () => assert.equal(issuesOf(text)[0]?.code, code));
   }
 
-  test("`not_utf8` shows the number of bytes", () => {
+  test("returns `not_utf8` with the number of bytes", () => {
     const [issue] = issuesOf(Buffer.from([0x22, 0xff, 0x22]));
     assert.equal(issue?.message, "expected a body in UTF-8, found 3 bytes in another encoding");
   });
 
-  test("`too_many_values` shows the number and the limit", () => {
+  test("returns `too_many_values` with the number and the limit", () => {
     const [issue] = issuesOf(`[${"1,".repeat(2_000)}1]`);
     assert.match(
       issue?.message ?? "",
@@ -44,14 +44,14 @@ describe("parseJson accepts only JSON with one meaning", () => {
     );
   });
 
-  test("`not_an_integer` is returned even for 31337.0 and 1E3", () => {
+  test("returns `not_an_integer` even for 31337.0 and 1E3", () => {
     for (const number of ["31337.0", "3133.7e1", "31337e0", "3.1337E4", "1E3", "-0.0"]) {
       const [issue] = issuesOf(`{"chainId":${number}}`);
       assert.deepEqual([issue?.code, issue?.path], ["not_an_integer", ["chainId"]], number);
     }
   });
 
-  test("control: integers, and any text, are accepted", () => {
+  test("control: accepts integers, and text with any characters", () => {
     const value = { chainId: 31337, n: -1, a: ["1.5", "2e3: \\", true, false, null, { b: "{:}" }] };
     assert.deepEqual(parseJson(Buffer.from(JSON.stringify(value))), value);
   });
@@ -76,8 +76,8 @@ for (const [what, text] of large) {
   });
 }
 
-describe("values in queries and bodies", () => {
-  test("text with a NUL character is refused", () => {
+describe("parseInput", () => {
+  test("refuses text with a NUL character", () => {
     const schema = z.strictObject({ email: z.string(), types: z.array(z.string()) });
     const found: Record<string, string> = { email: "12 characters", "types.1": "1 characters" };
     assert.throws(() => parseInput(schema, { email: "a\0@b.example", types: ["x", "\0"] }), {
@@ -91,7 +91,7 @@ describe("values in queries and bodies", () => {
     assert.deepEqual(parseInput(schema, plain), plain);
   });
 
-  test("an error message shows only the type or length, because a value can be a secret", () => {
+  test("quotes no values in error messages, because a value can be a secret", () => {
     const schema = z.strictObject({
       password: z.string().max(9),
       days: z.int().max(9),
@@ -113,7 +113,7 @@ describe("values in queries and bodies", () => {
       });
   });
 
-  test("an integer has one spelling, a minimum, a maximum, and a default", () => {
+  test("accepts one spelling of an integer between the minimum and the maximum", () => {
     const schema = z.strictObject({ days: integerInput(1, 92).default(30) });
     for (const days of [
       "1e1",

@@ -1,5 +1,5 @@
-// Parses a request: the address in the path, the query, and the body. Input is never ambiguous, and
-// every fault is reported with its path.
+// Parses a request: the address in the path, the query, and the body. Rejects ambiguous input, and
+// reports each fault with its path.
 
 import { isUtf8 } from "node:buffer";
 import {
@@ -89,8 +89,8 @@ function describeInput(value: unknown): string {
 }
 
 /**
- * Returns an issue for each text that contains a NUL character. The depth of the recursion is
- * limited, because the value has already passed the schema.
+ * Returns an issue for each text that contains a NUL character. The recursion is limited, because
+ * the value matches the schema.
  */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
@@ -144,16 +144,15 @@ export function parseJsonBody(
 
 /**
  * The maximum number of fields in a body. An intent has 7 fields and at most 32 calls with 3 fields
- * each. There is a limit because parsing very many fields, or listing them in an error, would delay
- * other requests.
+ * each. The limit is necessary because other requests would wait while the service parses a huge
+ * number of fields or lists them in an error.
  */
 const membersMax = 200;
 
 /**
  * The maximum number of commas and opening brackets in a body, which limits the number of its
- * values. The largest intent has terms of 24,576 bytes, which contain at most 768 arguments. There
- * is a limit because parsing very many values, or listing them in an error, would delay other
- * requests.
+ * values. The largest intent has terms of 24,576 bytes, which contain at most 768 arguments. The
+ * limit is necessary for the same reason as {@link membersMax}.
  */
 const marksMax = 2_000;
 
@@ -194,8 +193,8 @@ const [square, curly] = [0x5b, 0x7b];
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 /**
- * Returns whether the byte is an `e` or `E` after a digit. Outside strings, any other `e` is part
- * of `true` or `false`.
+ * Returns whether the byte is the `e` or `E` of an exponent, which follows a digit. Outside
+ * strings, any other `e` is part of `true` or `false`.
  */
 const isExponent = (bytes: Buffer, at: number) =>
   (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);

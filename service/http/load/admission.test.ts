@@ -24,7 +24,7 @@ describe("the number of create requests in progress", () => {
     }
   });
 
-  test("includes only requests with a complete body", () => {
+  test("excludes requests whose bodies are still arriving", () => {
     const admission = openAdmission(1000, () => assert.fail("nothing is refused"));
     const [first, ...others] = Array.from({ length: admission.limit() }, () => exchange(false));
     for (const { request, reply } of [first!, ...others]) {
@@ -56,7 +56,7 @@ function exchange(complete: boolean) {
 }
 
 /**
- * Simulates a service. Each request waits for a fixed time (for example, for a disk), and uses the
+ * A simulated service. Each request waits for a fixed time (for example, for a disk), and uses the
  * processor for a fixed time.
  */
 type Service = { waitMs: number; busyMs: number };
@@ -78,7 +78,7 @@ function offer(
   let random = 12_345;
   for (let sent = 0; sent < perSecond * seconds; sent++) {
     random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
-    // Requests arrive at random times within their intervals, because real clients are independent
+    // Requests arrive at random times within equal intervals, because real clients are independent
     // of each other.
     const now = fromMs + ((sent + random / 2 ** 31) / perSecond) * 1000;
     while (ends.length > 0 && ends[0]!.at <= now) {
@@ -107,7 +107,7 @@ const services: Record<string, Service> = {
 };
 
 for (const [name, service] of Object.entries(services)) {
-  describe(`a limit on simultaneous requests that adapts to ${name}`, () => {
+  describe(`openLatencyLimit with requests of ${name}`, () => {
     const capacity = 1000 / service.busyMs;
     const start = () => {
       const limit = openLatencyLimit(1024);
@@ -116,7 +116,7 @@ for (const [name, service] of Object.entries(services)) {
       return { limit, unloaded };
     };
 
-    test("refuses nothing up to 90 % of the capacity", () => {
+    test("refuses no request at 90 % of the service's capacity", () => {
       const { limit, unloaded } = start();
       assert.equal(unloaded.refused, 0);
       const busy = offer(limit, service, {
@@ -127,7 +127,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("at triple load, serves 90 % of the capacity, at most 5 times slower (p99)", () => {
+    test("at triple load, serves 90 % of the capacity with at most 5 times the p99", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       offer(limit, service, { ...from, seconds: 5 });
@@ -139,7 +139,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(later.refused, 0, "and is itself again");
     });
 
-    test("control: a constant limit of 1,024 makes each request wait for 1,000 others", () => {
+    test("control: with a constant limit of 1,024, p99 exceeds the time of 900 requests", () => {
       const constant = { current: () => 1024, recordPending() {}, recordLatency() {} };
       const over = offer(constant, service, { perSecond: 3 * capacity, seconds: 5, fromMs: 0 });
       assert.ok(over.p99 > 900 * service.busyMs);
@@ -147,7 +147,7 @@ for (const [name, service] of Object.entries(services)) {
   });
 }
 
-test("the limit on create requests does not fall if only the disk is slow", () => {
+test("openLatencyLimit does not refuse requests if only the disk is slow", () => {
   const limit = openLatencyLimit(1024);
   const slow = { waitMs: 400, busyMs: 0.1 };
   offer(limit, { waitMs: 2, busyMs: 0.1 }, { perSecond: 100, seconds: 5, fromMs: 0 });

@@ -1,6 +1,6 @@
-// Refuses requests with 503 if too many are pending. For create requests, the maximum depends on
-// their latency (`openLatencyLimit`). For other routes, it is fixed (`limitPending`). Rate limits
-// are in rate-limit.ts.
+// Refuses requests with 503 if too many requests are pending. For create requests, the maximum
+// number of pending requests depends on their latency (`openLatencyLimit`). For other routes, the
+// maximum is fixed (`limitPending`). Rate limits are in rate-limit.ts.
 
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -11,7 +11,7 @@ import { corsHeaders } from "../routes.ts";
 
 /**
  * An admitted create request. `isOver` becomes true when the response is written or the connection
- * closes. The handler may still be running then.
+ * closes, even if the handler is still running.
  */
 type AdmittedCreate = {
   raw: IncomingMessage;
@@ -28,8 +28,8 @@ declare module "fastify" {
 }
 
 /**
- * If a request's body takes longer than this, the server may close the connection to accept a new
- * request.
+ * If a request's body takes longer than this time to arrive, the server may close its connection to
+ * accept a new request.
  */
 const bodyMsMin = 1_000;
 
@@ -97,8 +97,8 @@ export function openAdmission(most: number, onShed: () => void) {
       done();
     },
     /**
-     * Must be the last onRequest hook. A request does not count as pending until its body is
-     * complete.
+     * Must be the last onRequest hook. After this hook, a request with an incomplete body does not
+     * count as pending until the body is complete.
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const admitted = request.admitted!;
@@ -123,7 +123,8 @@ export function openAdmission(most: number, onShed: () => void) {
 }
 
 /**
- * Returns the oldest request whose body is still arriving, if it is older than {@link bodyMsMin}.
+ * Returns the oldest request whose body is still arriving, if the request is older than {@link
+ * bodyMsMin}.
  */
 function slowestOf(awaitingBody: Set<AdmittedCreate>): AdmittedCreate | undefined {
   const [oldest] = awaitingBody;
@@ -140,8 +141,8 @@ const windowMs = 100;
 /** The minimum number of responses in a measurement window. */
 const responsesMin = 5;
 /**
- * The lowest limit. Create requests up to this number can share one commit, so they hardly delay
- * each other.
+ * The lowest limit. This number of create requests can share one commit, so the requests hardly
+ * delay each other.
  */
 const limitMin = savesPerCommit;
 const limitAtStart = 256;
@@ -155,13 +156,13 @@ const windowWeight = 1 / 5;
 const stepMin = 0.7;
 const stepMax = 1.05;
 /**
- * At low load, the base latency can rise by this factor in each window. At this rate, it doubles in
- * about two minutes.
+ * The factor by which the base latency can rise in each window at low load. At this rate, the base
+ * latency doubles in about two minutes.
  */
 const baseGrowth = 1.0006;
 /**
- * At high load, the best throughput decays by this factor in each window. At this rate, it halves
- * in about half a minute.
+ * The factor by which the best throughput decays in each window at high load. At this rate, the
+ * best throughput halves in about half a minute.
  */
 const bestDecay = 0.998;
 
@@ -176,7 +177,7 @@ const bestDecay = 0.998;
  */
 export function openLatencyLimit(most: number) {
   let limit = Math.min(limitAtStart, most);
-  /** The moving average of the latency. One unusual window has little effect on it. */
+  /** The moving average of the latency, on which one unusual window has little effect. */
   let smoothMs: number | undefined;
   let baseMs = Number.POSITIVE_INFINITY;
   let bestPerMs = 0;
@@ -234,7 +235,10 @@ function refuseTooMany(reply: FastifyReply): void {
   reply.code(tooMany.status).headers(tooMany.headers).send(tooMany.body);
 }
 
-/** The encoding of headers and body, which are ASCII. Node then sends both in one write. */
+/**
+ * The encoding of the headers and the body, which are ASCII. With this encoding, Node sends both in
+ * one write.
+ */
 const encoding = "latin1";
 
 type EarlyParts = Pick<Parts, "metrics" | "draining"> & {
@@ -245,13 +249,13 @@ type EarlyParts = Pick<Parts, "metrics" | "draining"> & {
 
 /**
  * Returns a listener that refuses create requests above the limit before the framework parses them.
- * A refusal then takes an eighth of the processor time of a create request (overload.long.test.ts).
- * It passes all other requests to `listener`. For refused requests, the listener does the work of
- * the framework's hooks: it adds headers, counts the response, and closes the connection during a
- * drain.
+ * Such a refusal takes an eighth of the processor time of a create request (overload.long.test.ts).
+ * The returned listener passes all other requests to `listener`. For refused requests, the returned
+ * listener does the work of the framework's hooks: it adds headers, counts the response, and closes
+ * the connection during a drain.
  *
  * @param listener the framework's listener, which must also refuse create requests above the limit,
- *   because this function does not recognize percent-encoded paths
+ *   because the returned listener does not recognize percent-encoded paths
  */
 export function refuseEarly(
   listener: RequestListener,
@@ -297,12 +301,13 @@ export function limitPending(max: number, onShed: () => void) {
 }
 
 /**
- * Calls `leave` once: when the response is written or the connection closes. Does not wait until
- * the client has received the response, because a client that reads nothing must not occupy a slot.
+ * Calls `leave` once, when the response is written or the connection closes. Does not wait until
+ * the client has received the response, because a client that reads nothing must not count as a
+ * pending request.
  *
- * Callers should count pending requests instead of keeping them in a Set. When V8 rebuilds a Set's
- * internal table, the old table keeps a reference to the new table. If V8 has moved the old table
- * to its old space, the new tables and their requests stay in memory until a full garbage
+ * Callers should count pending requests instead of storing the requests in a Set. When V8 rebuilds
+ * a Set's internal table, the old table keeps a reference to the new table. If V8 has moved the old
+ * table to its old space, the new tables and their requests stay in memory until a full garbage
  * collection. Only {@link openAdmission} has a Set, which contains only requests whose bodies are
  * still arriving.
  */

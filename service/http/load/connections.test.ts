@@ -1,4 +1,4 @@
-// Tests the server and its connections: the Host header, CONNECT, and pipelined requests.
+// Tests how the server treats connections: the Host header, CONNECT, and pipelined requests.
 
 import assert from "node:assert/strict";
 import { connect } from "node:net";
@@ -8,7 +8,7 @@ import { operations } from "../openapi/operations.ts";
 
 const create = "/v1/address/create";
 
-test("a request with two `Host` headers or an invalid one gets 400", async () => {
+test("a request with two `Host` headers or an invalid `Host` header gets 400", async () => {
   const service = await startApp();
   const port = await listen(service);
   const ask = (about: string) =>
@@ -61,7 +61,7 @@ describe("pipelined requests on one connection", () => {
     assert.match(answers.split("HTTP/1.1 ")[2]!, /^200/);
   });
 
-  test("beyond 17 are not answered, and the connection closes", async () => {
+  test("close the connection if more than 17 requests are pending", async () => {
     let served = 0;
     const count = () => served++;
     service.app.server.prependListener("request", ({ socket }, response) => {
@@ -89,7 +89,7 @@ describe("clients that do not read their responses", () => {
   });
   after(() => service.close());
 
-  test("do not use up the limits on simultaneous requests", async () => {
+  test("do not count against the limits on simultaneous requests", async () => {
     const { apiKey } = await service.newKey();
     const ask = () => {
       const body = JSON.stringify(newIntent());

@@ -1,5 +1,5 @@
-// Limits the number of HTTP connections and the time that they can be idle. Serves the requests of
-// a connection in order. Closes connections during a drain.
+// Limits the number of HTTP connections and their idle time. Serves the requests of a connection in
+// order. Closes connections during a drain.
 
 import {
   createServer,
@@ -17,8 +17,8 @@ import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";
 import { hasOneHost } from "../routes.ts";
 
 /**
- * How long an idle connection stays open. Most proxies have a shorter idle timeout, so the proxy
- * closes the connection first.
+ * How long an idle connection stays open. Most proxies have a shorter idle timeout, so a proxy
+ * usually closes the connection first.
  */
 const idleMsMax = 72_000;
 /** How often Node looks for requests that exceed their time limit. Node's default is 30 s. */
@@ -51,8 +51,8 @@ export function openServer(
 }
 
 /**
- * If a network's waiting connections exceed this fraction of `max`, a new connection from the
- * network replaces only its own connections.
+ * If the waiting connections from one network exceed this fraction of `max`, a new connection from
+ * this network replaces only connections from the same network.
  */
 const share = 1 / 8;
 
@@ -65,14 +65,17 @@ export const connectionsWaitingMax = 4_096;
 
 /**
  * The maximum number of pipelined requests that wait on one connection. A single read of 64 KiB can
- * contain about 2,000 requests, and Node emits them all before it serves other connections.
- * Browsers and common proxies do not pipeline requests.
+ * contain about 2,000 requests, and Node emits all these requests before it serves other
+ * connections. Browsers and common proxies do not pipeline requests.
  */
 const queuedMax = 16;
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-/** `since` is a sequence number. A lower number means that the connection has waited longer. */
+/**
+ * The state of a connection. `since` is a sequence number, and a lower number means that the
+ * connection has waited longer.
+ */
 type State = {
   network: string;
   inProgress: Exchange | undefined;
@@ -151,8 +154,8 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
  *   the connections of pending requests after `seconds`
  */
 export function prepareDrain(app: FastifyInstance, log: Pick<Logger, "warn">) {
-  // Connections that have not sent a request yet. Browsers open connections in advance. Node does
-  // not count them as idle.
+  // The connections that have not sent a request yet. Browsers open such connections in advance,
+  // and Node does not count them as idle.
   const unused = new Set<Socket>();
   app.server.on("connection", (socket) => {
     unused.add(socket);

@@ -1,5 +1,5 @@
 // Counts requests against the rate limits of API keys, client IDs, accounts, and client networks.
-// Responds with 429 to requests above a limit. The policies are in accounts/limits.ts.
+// Refuses requests above a limit with 429. accounts/limits.ts defines the limits.
 
 import {
   describePolicy,
@@ -54,7 +54,7 @@ const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 /**
  * Returns the refusal (429 `rate_limited`) with the time until the next request is admitted.
  *
- * @param more the headers of the exceeded limit; they replace the headers of the credential's own
+ * @param more the headers of the exceeded limit, which replace the headers of the credential's own
  *   limit
  */
 export function overLimit(

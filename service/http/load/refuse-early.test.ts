@@ -10,7 +10,7 @@ import { exchange, listen, newIntent, startApp, type TestApp } from "../../testi
 const create = "/v1/address/create";
 const elsewhere = "/v1/address/%63reate";
 
-describe("create requests that are refused because of overload", () => {
+describe("create requests that the server refuses with 503", () => {
   const draining = new AbortController();
   const body = JSON.stringify(newIntent());
   let service: TestApp;
@@ -40,7 +40,7 @@ describe("create requests that are refused because of overload", () => {
     };
   };
 
-  test("get the same response before and after routing", async () => {
+  test("get the same response from the early refusal as from the framework", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -95,7 +95,7 @@ describe("create requests that are refused because of overload", () => {
     assert.deepEqual(pipelined.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 503", "HTTP/1.1 200"]);
   });
 
-  test("close their connection while the server shuts down", async () => {
+  test("close their connection during a drain", async () => {
     draining.abort();
     for (const path of [create, elsewhere]) {
       const answer = await posted(path, "");
