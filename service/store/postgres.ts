@@ -5,10 +5,10 @@
 // Lookups and create requests have their own connection pool, so that lists and background work
 // cannot use up their connections.
 //
-// PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So both the
-// client and the server limit each wait. After the client's limit, the request fails. After the
-// server's limit, PostgreSQL ends the statement or the transaction. Without this limit, PostgreSQL
-// would keep the locks after the client has disconnected.
+// PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So the client
+// (this service) and the PostgreSQL server both limit each wait. After the client's limit, the
+// request fails. After the server's limit, PostgreSQL ends the statement or the transaction.
+// Without the server's limit, PostgreSQL would keep the locks after the client has disconnected.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
@@ -34,8 +34,9 @@ import type { Tables } from "./tables.ts";
 /** The maximum number of records per statement. */
 const groupSizeMax = 512;
 /**
- * The maximum number of keys per query, and of simultaneous queries of a kind. Both are small, so
- * that one result can be processed while PostgreSQL executes the next query.
+ * The maximum number of keys per query, and the maximum number of simultaneous queries of a kind.
+ * Both limits are small, so that the service can process one result while PostgreSQL executes the
+ * next query.
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;
@@ -50,17 +51,19 @@ const statementMsMax = 10_000;
  * The maximum duration of a migration's statement, for example to create an index on a large table.
  */
 const migrationMsMax = 3_600_000;
-/** How much longer the client waits than the server, so that it receives the server's error. */
+/**
+ * How much longer the client waits than the server, so that the client receives the server's error.
+ */
 const errorMsMax = 500;
 /**
- * The maximum time for which a statement waits for a lock. Then PostgreSQL cancels the statement,
- * and its transaction saves nothing.
+ * The maximum time for which a statement waits for a lock. After this time, PostgreSQL cancels the
+ * statement, and the statement's transaction saves nothing.
  */
 const lockMsMax = 3_000;
 /**
  * The maximum duration of a create request or a lookup, including the wait for the previous group.
- * Then the request fails, but its statement is not canceled, because it would be unknown whether it
- * was committed.
+ * After this time, the request fails. Its statement is not canceled, because a canceled statement
+ * may still have been committed.
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
@@ -75,7 +78,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   const db = openKysely(otherPool);
 
   // Records without a reference are saved separately, so that a lock on the table of references
-  // does not delay them.
+  // does not delay these records.
   const savePlain = together(recordWriter(pool, savePlainGroup), { sizeMax: groupSizeMax });
   const saveNamed = together(recordWriter(pool, saveNamedGroup), { sizeMax: groupSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
@@ -110,7 +113,10 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   };
 }
 
-/** Runs the migrations on their own connection, because a statement may take up to an hour. */
+/**
+ * Runs the migrations on a separate connection, because a statement of a migration may take up to
+ * an hour.
+ */
 async function migrateOnce(url: string, rooms: Rooms): Promise<void> {
   const pool = connect(url, { connectionsMax: 1, msMax: migrationMsMax });
   const db = openKysely(pool);
@@ -147,8 +153,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
     connectionTimeoutMillis: connectMsMax,
     query_timeout: msMax + errorMsMax,
     application_name: "executable-address",
-    // PostgreSQL then sends only warnings and errors. A warning during a write means that the write
-    // may not be durable.
+    // With `client_min_messages`, PostgreSQL sends only warnings and errors. A warning during a
+    // write means that the write may not be durable.
     options:
       `-c client_min_messages=warning -c lock_timeout=${lockMsMax} -c statement_timeout=${msMax} ` +
       `-c idle_in_transaction_session_timeout=${statementMsMax}`,
@@ -158,9 +164,9 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
         oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,
     },
   });
-  // When a connection breaks, its queries fail, and the pool replaces it. The listeners do nothing,
-  // but Node ends the process if an error event has no listener. The pool emits errors of idle
-  // clients only, so each client needs a listener too.
+  // When a connection breaks, its queries fail, and the pool replaces the connection. The listeners
+  // do nothing, but Node would end the process if an error event had no listener. The pool emits
+  // errors of idle clients only, so each client needs a listener too.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -168,8 +174,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
 
 /**
  * Returns a connection whose queries throw {@link UnavailableError} if PostgreSQL does not respond.
- * The connection is then closed without a rollback, because PostgreSQL may still be busy with the
- * statement, and a rollback would have to wait for it.
+ * Such a connection is closed without a rollback, because PostgreSQL may still be busy with the
+ * statement, and the rollback would have to wait for this statement.
  */
 async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await available(pool.connect());
@@ -251,7 +257,7 @@ function recordColumns(rows: NewRecord[]): unknown[][] {
   ];
 }
 
-/** A record that was not saved. `place` is its position in the group, starting at 1. */
+/** A record that was not saved. `place` is the record's position in the group, starting at 1. */
 type Exceptional = {
   place: number;
   outcome: "exists" | "held" | "other_terms";
@@ -259,11 +265,11 @@ type Exceptional = {
 };
 
 /**
- * Calls a function of save-functions.ts with one statement, which is a transaction and a round
- * trip.
+ * Calls a function of save-functions.ts with a single statement, so that the whole transaction
+ * needs one round trip.
  *
  * @throws {UnavailableError} if the call failed, or if PostgreSQL stopped waiting for its standby,
- *   which may then not have the rows
+ *   because the standby may not have the rows
  */
 async function save(
   pool: pg.Pool,
@@ -289,8 +295,8 @@ async function save(
 }
 
 /**
- * Limits the duration of a query to that of the requests that wait for it. pg supports this option,
- * but its types do not include it.
+ * Limits the duration of a query to the maximum duration of the requests that wait for this query.
+ * pg supports this option, but its types do not include the option.
  */
 const limited = <Query extends object>(query: Query) => ({ ...query, query_timeout: answerMsMax });
 
@@ -316,8 +322,8 @@ const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
   );
 
 /**
- * Converts any failure of a query to an UnavailableError. The outcome is then unknown, so the
- * service must not acknowledge it.
+ * Converts any failure of a query to an UnavailableError. The outcome of a failed query is unknown,
+ * so the service must not acknowledge a write.
  */
 async function available<Result>(query: Promise<Result>): Promise<Result> {
   try {

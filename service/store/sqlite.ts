@@ -33,20 +33,20 @@ import {
 import type { Tables } from "./tables.ts";
 
 /**
- * When this number of keys has been collected, they are read immediately. A create request starts
- * with such a read, because its credential is checked first. With small groups, the first requests
- * can continue in the writing thread while the main thread processes the next ones. With larger
- * groups, the two threads would wait for each other.
+ * When this number of keys has been collected, the keys are read immediately. A create request
+ * starts with such a read, because its credential is checked first. With small groups, the first
+ * requests can continue in the writing thread while the main thread processes the next requests.
+ * With larger groups, the two threads would wait for each other.
  */
 const keysPerGroupMax = 16;
 /**
- * When this number of lookups has been collected, they are sent immediately, so that the reading
- * thread can start while more requests arrive.
+ * When this number of lookups has been collected, the lookups are sent immediately, so that the
+ * reading thread can start while more requests arrive.
  */
 const lookupsPerGroupMax = 32;
 /**
- * The maximum number of unanswered groups that the reading thread has: the group that it processes,
- * and the next one.
+ * The maximum number of unanswered groups in the reading thread: the group that the thread
+ * processes, and the next group.
  */
 const lookupGroupsMax = 2;
 
@@ -110,7 +110,7 @@ export async function openSqlite(file: string, rooms: Rooms, checkpoints = true)
   };
 }
 
-/** Runs the migrations in the main thread, which does not answer requests yet. */
+/** Runs the migrations in the main thread, because the server does not answer requests yet. */
 async function migrateFile(file: string, rooms: Rooms): Promise<void> {
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connect(file) }) });
   await migrate(db, "sqlite", rooms).finally(() => db.destroy());
@@ -136,8 +136,8 @@ type RecordReader = {
 };
 
 /**
- * Opens the reading thread, which gets groups of addresses. With this thread, the service answers
- * an eighth more lookups per second (bench/http.ts), and a slow disk delays only lookups.
+ * Opens the reading thread, which receives groups of addresses. With this thread, the service
+ * answers an eighth more lookups per second (bench/http.ts), and a slow disk delays only lookups.
  */
 export function recordReader(file: string): RecordReader {
   const module = new URL("./sqlite/read-worker.ts", import.meta.url);
@@ -185,8 +185,8 @@ type RecordWriter = {
 };
 
 /**
- * Opens the writing thread, which gets groups of records. Groups that wait in its queue are
- * committed in one transaction. The outcomes arrive in the order of the groups.
+ * Opens the writing thread, which receives groups of records. Groups that wait in the thread's
+ * queue are committed in one transaction. The outcomes arrive in the order of the groups.
  */
 function recordWriter(file: string): RecordWriter {
   let failure: unknown;
@@ -242,7 +242,7 @@ const unavailable = (message: string, cause: unknown) => new UnavailableError(me
 /**
  * Returns whether writes must stop until the service is restarted and reads the file again. After a
  * failed fsync, the kernel may report the next fsync as successful although pages were lost. A full
- * disk is not fatal, because SQLite can roll the transaction back.
+ * disk does not require a restart, because SQLite can roll the transaction back.
  */
 function isFatal(code: string): boolean {
   if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the log's index
