@@ -93,7 +93,7 @@ describe("readConfig rejects", () => {
     });
   }
 
-  test("no environment variables of other programs", () => {
+  test("control: no environment variables of other programs", () => {
     assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
   });
 

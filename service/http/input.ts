@@ -89,8 +89,8 @@ function describeInput(value: unknown): string {
 }
 
 /**
- * Returns an issue for each text that contains a NUL character. The recursion is limited, because
- * the value matches the schema.
+ * Returns an issue for each text that contains a NUL character. The schema, which the value
+ * matches, limits the depth of the recursion.
  */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {

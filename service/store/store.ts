@@ -14,8 +14,8 @@ export type NewRecord = {
   terms: Uint8Array;
   accountId: string;
   /**
-   * Whether the request used the account's client ID. The executor has a separate budget for such
-   * addresses.
+   * Whether the request used the account's client ID. The executor has a separate budget for
+   * addresses that a client ID created.
    */
   isClientId?: boolean;
   createdAtMs: number;

@@ -118,7 +118,8 @@ export async function prepare(
 }
 
 /**
- * Returns whether the executor has no pending transaction, so that every assigned nonce was used.
+ * Returns whether every assigned nonce was used, which means that the executor has no pending
+ * transaction.
  */
 export async function isAtRest(store: Store): Promise<boolean> {
   const pending = await store.db
