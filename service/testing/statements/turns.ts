@@ -1,4 +1,4 @@
-import { PerformanceObserver } from "node:perf_hooks";
+import { type PerformanceEntry, PerformanceObserver } from "node:perf_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Shorter turns are not stored, because an operation can have more than a million turns. */
