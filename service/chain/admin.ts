@@ -1,6 +1,6 @@
 // The operators' commands for chains. `chains check` compares the chains file with each endpoint.
-// `chain bring` deploys the factory and the periphery to a chain. Large modules are imported only
-// when a command needs them, so that other commands start quickly.
+// `chain bring` deploys the factory and the periphery contracts to a chain. Large modules are
+// imported only when a command needs them, so that other commands start quickly.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
@@ -22,7 +22,7 @@ export const chainCommands = [
             const rpc = openChainRpc([url]);
             const verdict = await checkChain(chain, rpc, factory);
             const lacks = verdict.kind === "right" ? { lacks: await missingPeriphery(rpc) } : {};
-            // Only the host is printed, because the rest of the URL may contain a key.
+            // Only the host is printed, because the rest of the URL may contain an API key.
             const { chainId, name } = chain;
             return {
               chainId,

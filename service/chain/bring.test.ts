@@ -35,14 +35,14 @@ const was = ({ deployer, factory, periphery }: Awaited<ReturnType<typeof bring>>
 ];
 
 describe("`chain bring`", () => {
-  test("refuses a chain without MCOPY and spends nothing", async () => {
+  test("refuses a chain that does not support the MCOPY instruction", async () => {
     await assert.rejects(
       bring(shanghai.rpcUrl, () => key),
       /does not support MCOPY/,
     );
   });
 
-  test("shows no secrets if a URL is invalid or does not respond", async () => {
+  test("omits the URL from its error if the URL is invalid or does not respond", async () => {
     await assert.rejects(
       bring("ftp://x", () => key),
       { message: "--rpc: expected an http or https URL, found other text (7 characters)" },
@@ -51,7 +51,7 @@ describe("`chain bring`", () => {
     await assert.rejects(silent, (error: Error) => !error.message.includes("secret-key"));
   });
 
-  test("needs a key only if a contract is missing", async () => {
+  test("requires a private key if a contract is missing", async () => {
     await assert.rejects(bring(chain.rpcUrl, noKey), /no key/);
     assert.equal(await codeAt(chain.rpcUrl), undefined);
     const missing = await missingPeriphery(openChainRpc([chain.rpcUrl]));
@@ -66,7 +66,7 @@ describe("`chain bring`", () => {
     assert.deepEqual(await missingPeriphery(openChainRpc([chain.rpcUrl])), []);
   });
 
-  test("needs no key if all contracts exist", async () => {
+  test("requires no private key if all contracts exist", async () => {
     assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there", "there"]);
   });
 
@@ -88,18 +88,18 @@ describe("readBringKey", () => {
     rmSync(directory, { recursive: true });
   });
 
-  test("throws if the key file is empty or if BRING_KEY is not set", () => {
+  test("throws if the key file is empty, or if neither a file nor BRING_KEY is set", () => {
     writeFileSync(file, "\n");
     delete process.env.BRING_KEY;
     for (const from of [file, undefined])
       assert.throws(() => readBringKey(from), {
         message:
-          "a contract is missing on the chain: to deploy it, set a key that pays with --key-file " +
-          "or BRING_KEY",
+          "a contract is missing on the chain: to deploy it, pass the private key of the account " +
+          "that pays for the gas, with --key-file or BRING_KEY",
       });
   });
 
-  test("refuses an invalid key and shows only its length", () => {
+  test("throws an error that contains only the key's length if the key is invalid", () => {
     writeFileSync(file, `${key}0\n`);
     process.env.BRING_KEY = "secret";
     for (const [from, message] of [
@@ -109,7 +109,7 @@ describe("readBringKey", () => {
       assert.throws(() => readBringKey(from), { message });
   });
 
-  test("prefers the file to BRING_KEY, and accepts keys with or without 0x", () => {
+  test("reads the file even if BRING_KEY is set, and accepts keys with or without 0x", () => {
     writeFileSync(file, `${key.slice(2)}\n`);
     process.env.BRING_KEY = anvilKeys[1];
     assert.equal(readBringKey(file), key);

@@ -1,5 +1,6 @@
-// Deploys the contracts that are missing on a chain, and estimates the cost. The contracts are the
-// deterministic deployer, the factory, and the periphery contracts.
+// Deploys this project's contracts that are missing on a chain, and estimates the cost of the
+// deployment. The contracts are the deterministic deployer (which creates the others with CREATE2),
+// the factory, and the periphery contracts, which intents can call.
 
 import { readFileSync } from "node:fs";
 import {
@@ -41,10 +42,12 @@ type Periphery = Record<keyof typeof periphery, Deployment>;
 type Deployment = { address: string; was: "there" | "brought" };
 
 /**
- * Deploys the missing contracts. The key's account pays for the gas. Calls `readKey` only if a
- * contract is missing. The call is idempotent.
+ * Deploys the contracts that are missing on the chain. The account of the private key that
+ * `readKey` returns pays for the gas. Calls `readKey` only if a contract is missing. The call is
+ * idempotent.
  *
- * @throws an error that describes the problem with the chain, the key, or the RPC, without secrets
+ * @throws an error that describes the problem with the chain, the key, or the RPC endpoint; the
+ *   message contains no secrets
  */
 export async function bring(rpcUrl: string, readKey: () => Hex) {
   if (!/^https?:\/\/./.test(rpcUrl)) {
@@ -74,7 +77,7 @@ export const openSender = (chainId: number, transport: Transport, key: Hex): Sen
   });
 
 /**
- * Returns a viem transport that sends its requests with `request`. Does not retry failed requests.
+ * Returns a viem transport that sends its requests with `request` and retries no failed request.
  */
 export const transportOf = (request: ChainRpc["request"]): Transport =>
   custom(
@@ -138,7 +141,8 @@ export class StepError extends Error {
 }
 
 /**
- * Returns an error that is safe to print. The message of a viem error may contain a URL with a key.
+ * Returns an error that is safe to print. The message of a viem error may contain a URL with an API
+ * key.
  */
 export function plainError(error: unknown): unknown {
   if (!(error instanceof BaseError)) return error;
@@ -176,8 +180,8 @@ export function readBringKey(file: string | undefined): Hex {
     : [process.env[keyVariable], keyVariable];
   if (!text) {
     throw new Error(
-      "a contract is missing on the chain: to deploy it, set a key that pays with --key-file or " +
-        `${keyVariable}`,
+      "a contract is missing on the chain: to deploy it, pass the private key of the account " +
+        `that pays for the gas, with --key-file or ${keyVariable}`,
     );
   }
   const digits = text.replace(/^0x/, "");
@@ -186,7 +190,10 @@ export function readBringKey(file: string | undefined): Hex {
   throw new Error(`${from}: expected ${wanted}, found ${text.length} characters`);
 }
 
-/** A transaction to send, which uses the gas `gas` and transfers `wei`. */
+/**
+ * A transaction of a deployment. `gas` is the estimated gas. `wei` is the amount of native coin
+ * that the transaction transfers.
+ */
 export type EstimatedStep = { name: string; gas: bigint; wei: bigint; data: Hex };
 
 const noSalt: Hex = `0x${"00".repeat(32)}`;
@@ -208,7 +215,9 @@ export async function estimateBring(
   const { address, code, sender, fundingWei } = deterministicDeployer;
   const deployerCode = await getCode(reader, { address });
   if (deployerCode && deployerCode !== code) {
-    throw new Error(`${address} is not the deterministic deployer: this chain is not supported`);
+    throw new Error(
+      `the code at ${address} is not the deterministic deployer's: this chain is not supported`,
+    );
   }
   if (!deployerCode) {
     await assertDeployerDeployable(reader);
@@ -221,13 +230,13 @@ export async function estimateBring(
     const data = concat([salt, creationCode]);
     const gas = await estimateGas(reader, {
       ...{ account: from, to: address, data, prepare: false },
-      // The factory's constructor requires an address with leading zeros, so the factory can be
-      // created only by this deployer. If the deployer is not on the chain yet, the estimate
-      // pretends that it is.
+      // The factory's constructor requires an address with leading zeros, so only this deployer can
+      // create the factory. If the deployer is not on the chain yet, a state override adds the
+      // deployer's code for the estimate.
       ...(deployerCode ? {} : { stateOverride: [{ address, code }] }),
     }).catch((error: BaseError) => {
       const reason = error.details || error.shortMessage;
-      throw new Error(`the deployment of ${name} cannot be estimated: ${reason}`);
+      throw new Error(`the gas for deploying ${name} cannot be estimated: ${reason}`);
     });
     steps.push({ name, gas, wei: 0n, data });
   };

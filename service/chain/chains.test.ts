@@ -21,7 +21,7 @@ const lookalike = {
 };
 const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], tokens: [token] };
 
-describe("a chains file", () => {
+describe("parseChains", () => {
   const refused: [string, unknown, RegExp][] = [
     ["that is not a list", {}, /not a valid list of chains: [^:]/],
     ["that is empty", [], /not a valid list of chains/],
@@ -43,10 +43,14 @@ describe("a chains file", () => {
       [{ ...chain, tokens: [{ ...token, address: usdc.replace("A0b", "a0b") }] }],
       /0\.tokens\.0\.address: .*checksum.*0xA0b8/,
     ],
-    ["with negative decimals", [{ ...chain, tokens: [{ ...token, decimals: -1 }] }], /decimals/],
+    [
+      "with a negative number of decimals",
+      [{ ...chain, tokens: [{ ...token, decimals: -1 }] }],
+      /decimals/,
+    ],
     ["that lists a chain twice", [chain, chain], /chain 1 appears twice/],
     [
-      "that lists a token twice, in any letter case",
+      "that lists a token twice, in different letter case",
       [{ ...chain, tokens: [token, { ...token, address: usdc.toLowerCase() }] }],
       /lists the token 0x[0-9a-fA-F]{40} twice/,
     ],
@@ -56,7 +60,7 @@ describe("a chains file", () => {
       /^chains\.json: chain 1 has a price for the token DAI, which the chain does not list$/,
     ],
     [
-      "with a call limit for a URL that the chain does not have, without showing the URL",
+      "with a call limit for a URL that is not in the chain's entry, and omits the URL",
       [{ ...chain, callsPerSecond: { "https://other.example/secret": 5 } }],
       /^chains\.json: callsPerSecond of chain 1 has a limit for a URL on other\.example; /,
     ],
@@ -66,12 +70,12 @@ describe("a chains file", () => {
       /0\.callsPerSecond/,
     ],
     [
-      "with a look-alike token without recoverMin",
+      "with a look-alike token that has no `recoverMin`",
       [{ ...chain, lookalikes: [{ ...lookalike, recoverMin: undefined }] }],
       /0\.lookalikes\.0\.recoverMin/,
     ],
     [
-      "with a look-alike token of a token that the chain does not list",
+      "with a look-alike of a token that the chain does not list",
       [{ ...chain, lookalikes: [{ ...lookalike, looksLike: "EURC" }] }],
       /the look-alike USDC\.e of chain 1 names the token EURC, which the chain does not list/,
     ],
@@ -81,27 +85,33 @@ describe("a chains file", () => {
       /lists the token 0x[0-9a-fA-F]{40} twice/,
     ],
     [
-      "with more look-alike tokens than the loop can read",
+      "with more than 32 look-alike tokens on a chain",
       [{ ...chain, lookalikes: Array.from({ length: 33 }, () => lookalike) }],
       /0\.lookalikes: .*32/,
     ],
     [
-      "with zkSync Era",
+      "that contains zkSync Era, whose CREATE2 addresses differ",
       [{ ...chain, chainId: 324 }],
       /324 \(zkSync Era\).*CREATE2 addresses differently/,
     ],
-    ["with Tron", [{ ...chain, chainId: 728126428 }], /Tron.*CREATE2 addresses differently/],
+    [
+      "that contains Tron, whose CREATE2 addresses differ",
+      [{ ...chain, chainId: 728126428 }],
+      /Tron.*CREATE2 addresses differently/,
+    ],
   ];
   for (const [title, value, message] of refused) {
-    test(`parseChains throws \`ChainsError\` with path and reason for a file ${title}`, () => {
+    test(`throws \`ChainsError\` with the reason for a file ${title}`, () => {
       assert.throws(
         () => parseChains(value, "chains.json"),
         (error: Error) => error instanceof ChainsError && message.test(error.message),
       );
     });
   }
+});
 
-  test("readChains throws `ChainsError` if the file is missing or not JSON", () => {
+describe("readChains", () => {
+  test("throws `ChainsError` if the file is missing or not JSON", () => {
     const file = join(directory, "chains.json");
     assert.throws(() => readChains(file), /chains\.json cannot be read: ENOENT/);
     writeFileSync(file, "[");
@@ -109,10 +119,10 @@ describe("a chains file", () => {
   });
 });
 
-describe("the shipped chains", () => {
+describe("the shipped chains file", () => {
   const shipped = readChains(new URL("../chains.json", import.meta.url).pathname);
 
-  test("every chain lists USDC with 6 decimals", () => {
+  test("lists USDC with 6 decimals on every chain", () => {
     assert.ok(shipped.length >= 5);
     for (const { name, tokens, lookalikes } of shipped) {
       assert.equal(tokens.find(({ symbol }) => symbol === "USDC")?.decimals, 6, name);
@@ -122,7 +132,7 @@ describe("the shipped chains", () => {
     }
   });
 
-  test("Optimism, Polygon, Base, and Arbitrum list bridged USDC as a look-alike of USDC", () => {
+  test("lists bridged USDC as a look-alike on Optimism, Polygon, Base, and Arbitrum", () => {
     for (const chainId of [10, 137, 8453, 42_161]) {
       const { lookalikes } = shipped.find((each) => each.chainId === chainId)!;
       const bridged = lookalikes.find(({ name }) => name === "Bridged USDC");
@@ -130,14 +140,14 @@ describe("the shipped chains", () => {
     }
   });
 
-  test("only the names of test networks end with (testnet)", () => {
+  test("appends (testnet) to the name of each test network, and to no other name", () => {
     const testing = [4801, 43_113, 80_002, 84_532, 763_373, 11_155_111, 11_155_420];
     for (const { chainId, name } of shipped)
       assert.equal(name.endsWith("(testnet)"), testing.includes(chainId), name);
     for (const id of testing) assert.ok(shipped.some(({ chainId }) => chainId === id));
   });
 
-  test("every chain has an https block explorer and at least two RPC providers", () => {
+  test("contains an https block explorer and at least two RPC providers for every chain", () => {
     for (const { name, explorer, rpcUrls } of shipped) {
       assert.ok(new Set(rpcUrls.map((url) => new URL(url).hostname)).size >= 2, name);
       for (const url of [explorer, ...rpcUrls]) assert.match(url ?? "", /^https:/, name);

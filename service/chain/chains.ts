@@ -1,8 +1,8 @@
 // Reads the chains file, which lists the tokens (spec/service.md §2.4) and the endpoints of each
 // chain.
 //
-// We ship service/chains.json, and docs/self-hosting.md describes how it was verified. At startup,
-// check.ts compares each entry with the chain.
+// The shipped file is service/chains.json. docs/self-hosting.md describes how the entries of that
+// file were verified. At startup, check.ts compares each entry with the chain.
 
 import { readFileSync } from "node:fs";
 import { type Hex, InvalidError, parseAddress } from "executable-address";
@@ -23,7 +23,7 @@ const httpUrl = z.url({ protocol: /^https?$/ });
 const wsUrl = z.url({ protocol: /^wss?$/ });
 const wei = z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of wei");
 
-/** The default for a chain whose entry sets no number of confirmations. */
+/** The number of confirmations for a chain whose entry has no field `confirmations`. */
 export const confirmationsDefault = 12;
 
 const tokenSchema = z.strictObject({
@@ -31,8 +31,8 @@ const tokenSchema = z.strictObject({
   address,
   decimals: z.int().min(0).max(36),
   /**
-   * The minimum amount of late money or surplus that the executor sends back, in base units.
-   * Sending back less would cost more than it is worth.
+   * The minimum amount of a late payment or surplus that the executor sends back, in base units.
+   * The gas for sending back a smaller amount would cost more than the amount is worth.
    */
   recoverMin: z
     .string()
@@ -41,7 +41,8 @@ const tokenSchema = z.strictObject({
 });
 
 /**
- * A token that payers confuse with a listed token (a look-alike). No new address can request it.
+ * A look-alike: a token that payers confuse with a listed token, such as bridged USDC. No new
+ * address can request a look-alike.
  */
 const lookalikeSchema = z.strictObject({
   symbol: z.string().min(1).max(20),
@@ -51,8 +52,8 @@ const lookalikeSchema = z.strictObject({
   /** The symbol of the listed token that payers mean. */
   looksLike: z.string(),
   /**
-   * The executor ignores smaller transfers, in base units. Sending them back would cost more than
-   * they are worth.
+   * The minimum amount of a transfer that the executor sends back, in base units. The gas for
+   * sending back a smaller amount would cost more than the amount is worth.
    */
   recoverMin: z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of base units"),
 });
@@ -60,40 +61,40 @@ const lookalikeSchema = z.strictObject({
 const chainSchema = z.strictObject({
   chainId: z.int().positive(),
   name: z.string().min(1).max(40),
-  /** The second endpoint is called if the first fails, and so on. */
+  /** Reads that need only one answer call these endpoints in order until one answers. */
   rpcUrls: z.array(httpUrl).min(1),
   /**
-   * If set, transactions are sent only to these endpoints, for example private relays, and not to
-   * `rpcUrls`.
+   * If not empty, the executor sends transactions to these endpoints (for example, private relays)
+   * instead of `rpcUrls`.
    */
   sendUrls: z.array(httpUrl).max(8).default([]),
   /**
-   * A transaction that is not mined after this number of blocks is also sent to `rpcUrls`. If the
-   * field is absent, transactions are never sent to `rpcUrls`.
+   * For chains with `sendUrls`: a transaction that is not mined after this number of blocks is also
+   * sent to `rpcUrls`. By default, it is sent only to `sendUrls`.
    */
   sendFallbackBlocks: z.int().min(1).max(10_000).optional(),
   /** The maximum number of calls per second, by URL. The URL must be in `rpcUrls` or `sendUrls`. */
   callsPerSecond: z.record(httpUrl, z.int().min(1).max(100_000)).optional(),
   /**
-   * WebSockets that announce new blocks. After an announcement, the executor stops waiting and
-   * reads the block over HTTP.
+   * The executor subscribes to new blocks at these WebSocket URLs. After an announcement, it reads
+   * the block over HTTP immediately instead of at the next poll.
    */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
-  /** For wallets that do not know the chain: the public RPC URL, and the coin's symbol. */
+  /** A public RPC URL and the symbol of the native coin, for wallets that do not know the chain. */
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
   /**
-   * Look-alikes that the executor sends back, in the same way as surplus. For each entry, it reads
-   * additional logs.
+   * Look-alike tokens that the executor sends back in the same way as surplus. For each of these
+   * tokens, the executor reads additional logs.
    */
   lookalikes: z.array(lookalikeSchema).max(32).default([]),
   /** The number of later blocks after which an execution or a recovery is final. */
   confirmations: z.int().min(0).max(10_000).default(confirmationsDefault),
   /**
    * `finalized`: a block is final if the endpoints report it as finalized. If the endpoints do not
-   * support the tag, the executor counts confirmations. `blocks`: the executor always counts
-   * confirmations.
+   * support the block tag `finalized`, the executor counts confirmations. `blocks`: the executor
+   * always counts confirmations.
    */
   finality: z.enum(["finalized", "blocks"]).default("finalized"),
   /**
@@ -104,11 +105,11 @@ const chainSchema = z.strictObject({
   paymentConfirmations: z.int().min(0).max(10_000).default(0),
   /**
    * The price of one whole token, in wei of the native coin, by token symbol. The executor accepts
-   * tips in these tokens. With the price, it also skips returns that would cost more than the
+   * tips in these tokens. It also uses the price to skip returns whose gas would cost more than the
    * returned amount is worth.
    */
   tipPrices: z.record(z.string(), wei).optional(),
-  /** The maximum fee per gas, in wei. The executor waits while the fee is higher. */
+  /** The maximum fee per gas, in wei. The executor waits while the chain's fee is higher. */
   maxFeePerGas: wei.optional(),
   /**
    * The maximum priority fee per gas, in wei; 3 gwei by default. If twice the base fee is higher,
@@ -122,9 +123,9 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Chains on which CREATE2 derives other addresses than on Ethereum, so that payments to an address
- * could never be moved. The startup check also refuses unknown chains of this kind, because it
- * finds no factory there.
+ * Chains on which CREATE2 derives other addresses than on Ethereum, so that nobody could move
+ * payments to an executable address. The list may be incomplete, because the startup check also
+ * refuses every chain on which it does not find the factory.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],

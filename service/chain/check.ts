@@ -1,5 +1,6 @@
-// Compares a chain with the operator's file: its ID, the factory's code, and each token's decimals.
-// Also checks that the chain supports the EVM instructions that the factory needs.
+// Compares a chain with the operator's chains file: the chain ID, the code at the factory's
+// address, and the decimals of each token. Also checks that the chain supports the EVM instruction
+// MCOPY, which the factory needs.
 
 import type { Hex } from "executable-address";
 import { periphery } from "executable-address-contracts";
@@ -11,11 +12,11 @@ import { CallRefused, hexData, quantity } from "./rpc/json-rpc.ts";
 
 export type Verdict =
   | { kind: "right" }
-  /** The chain does not match the file. */
+  /** The chain does not match the chains file. */
   | { kind: "wrong"; faults: string[] }
   /**
-   * No endpoint responded, so the result is unknown. `reason` names no URL, because URLs can
-   * contain keys.
+   * No endpoint responded, so the result is unknown. `reason` contains no URL, because a URL can
+   * contain an API key.
    */
   | { kind: "unknown"; reason: string };
 

@@ -74,7 +74,7 @@ describe("compareEndpoints", () => {
     });
   });
 
-  test("reports how many blocks of logs each endpoint returns at most", async () => {
+  test("reports the largest accepted number of blocks per log query of each endpoint", async () => {
     const server = createServer(async (request, response) => {
       let text = "";
       for await (const chunk of request) text += chunk;

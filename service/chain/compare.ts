@@ -18,10 +18,11 @@ import {
 import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
- * `finalizedBlock` is null if the endpoint does not support the tag. `differsOn` lists the methods
- * for which a quorum of endpoints gave another answer. `refuses` lists the refused methods, each
- * followed by the error message. `logBlocks` is the largest tested number of blocks for which the
- * endpoint returned logs in one query. `callsPerSecond` is null if the limit is unknown.
+ * `finalizedBlock` is null if the endpoint does not support the block tag `finalized`. `differsOn`
+ * lists the methods for which a quorum of endpoints gave another answer. `refuses` lists the
+ * refused methods, each followed by the error message. `logBlocks` is the largest tested number of
+ * blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the limit
+ * is unknown.
  */
 type Comparison = {
   headBlock: number | null;
@@ -39,15 +40,15 @@ type Compared = EndpointChain & {
 };
 
 /**
- * Endpoints are compared at a block that is this far below the lowest head, so that every endpoint
- * has it.
+ * The endpoints are compared at a block that every endpoint has: this number of blocks below the
+ * newest block of the endpoint that is furthest behind.
  */
 const depth = 5;
 
 /**
  * Returns one result per URL, in order.
  *
- * @param factory the contract to read
+ * @param factory the contract whose code, balance, and nonce are compared
  */
 export async function compareEndpoints(
   { rpcUrls: urls, tokens, ...chain }: Compared,
@@ -107,7 +108,7 @@ export async function compareEndpoints(
 
 /**
  * Methods that read the factory's state. A node may have only the newest state, for example after a
- * restart. So an error from one of these methods does not count as a refusal.
+ * restart. So an error from one of these methods, or from eth_call, does not count as a refusal.
  */
 const ofFactory = ["eth_getCode", "eth_getBalance", "eth_getTransactionCount"];
 const ofState = new Set([...ofFactory, "eth_call"]);
@@ -129,7 +130,10 @@ function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call
   ];
 }
 
-/** Some public endpoints allow only 10 blocks per query, and others allow thousands. */
+/**
+ * The tested numbers of blocks per log query. Some public endpoints allow only 10, and others allow
+ * thousands.
+ */
 const logBlocksTried = [2000, 500, 100, 10, 1];
 
 /**
@@ -167,7 +171,10 @@ function comparable(method: string, answer: Answer): string | undefined {
 const blockIn = (answers: Answer[] | undefined, place: number): Block | undefined =>
   readAnswers([answers], place, blockOf)[0];
 
-/** Optional features. The service needs them for proofs, past statuses, and simulations. */
+/**
+ * Optional features of an endpoint, which the service needs for proofs, past statuses, and
+ * simulations.
+ */
 type Abilities = {
   /**
    * The age, in blocks, of the oldest tested state that the endpoint returned, or null if it
@@ -180,8 +187,8 @@ type Abilities = {
 };
 
 /**
- * In blocks below the head. A node that is not an archive keeps the state of only 128 blocks, or of
- * about a day.
+ * The tested ages of state, in blocks below the newest block. A node that is not an archive keeps
+ * the state of only the last 128 blocks, or of about a day.
  */
 const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
 

@@ -1,7 +1,8 @@
-// The rules for the gas limits of executions. The executor sets its limits by these rules, and the
-// check of an intent warns if such a limit would be too low.
+// The rules for the gas limits of executions. The executor sets its limits by these rules. The
+// check of a new intent uses the same rules to find executions for which the limit would be too
+// low.
 
-/** The gas of a plain transfer. No transaction uses less. */
+/** The gas of a plain transfer of native coin. No transaction uses less gas. */
 export const transactionGasMin = 21_000;
 
 /** The highest gas limit with which the executor simulates an execution. */
@@ -10,7 +11,8 @@ export const executionGasMax = 5_000_000;
 /**
  * The executor multiplies the node's gas estimate by this factor. On some nodes, eth_estimateGas
  * returns the gas that was used in a run with a high limit, so the factor must be at least
- * {@link floorFactor}. The rest is a margin for calls that use more gas when they are mined.
+ * {@link floorFactor}. The part above `floorFactor` is a margin for calls that use more gas when
+ * they are mined than in the estimate.
  */
 export const gasMargin = 1.375;
 
@@ -22,9 +24,10 @@ export const gasMargin = 1.375;
 export const floorFactor = (4 / 3) * (64 / 63);
 
 /**
- * If the calls of a run with a high limit need more gas than this multiple of the estimate, they do
- * less work in a run with the estimated limit. The factor is above {@link floorFactor}, because on
- * some nodes the estimate is only the gas that is used with a high limit.
+ * The threshold of {@link dependsOnGas}, as a multiple of the estimate. If an execution with a high
+ * gas limit needs more gas than this, its calls do less work with the estimated limit. The
+ * threshold is above {@link floorFactor}, because some nodes return the gas that is used with a
+ * high limit as the estimate.
  */
 const dependentFactor = 1.5;
 

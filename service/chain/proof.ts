@@ -1,6 +1,6 @@
-// Makes proofs for the addresses of one chain. Requests for the same address and block share one
-// proof. Only a few proofs are made simultaneously, because a proof can require all receipts of a
-// block.
+// Makes proofs of the statuses of one chain's addresses. Requests for the same address and block
+// share one proof. Only a few proofs are made simultaneously, because a proof can require all
+// receipts of a block.
 
 import { type AddressRecord, type Hex, type Keccak, makeRecord } from "executable-address";
 import {
@@ -35,12 +35,15 @@ export type ProofBlock = "latest" | "finalized" | number;
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
 
 /**
- * A proof and the payments that it proves. `paymentsOmitted` is the number of paying transactions
- * that the node reported but that are not included.
+ * A proof of a status, and the proved payments. `paymentsOmitted` is the number of paying
+ * transactions that the node reported but that the proof does not include.
  */
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
-/** A proof can be up to 300 kB. If a proof is evicted, it is made again on the next request. */
+/**
+ * The maximum number of cached proofs. A proof can be up to 300 kB. An evicted proof is made again
+ * on the next request.
+ */
 const answersMax = 250;
 const runningMax = 4;
 
@@ -75,7 +78,8 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
         if (!(error instanceof ProofError) || chainFault(error)) throw error;
         return { payments: [], omitted: 0, disputed: true };
       });
-      // The node may report more payments later, so this answer is not cached.
+      // The list of payments may be incomplete, and the node may report more payments later. So
+      // this answer is not cached.
       if (paid.disputed) forget();
       const { payments, omitted } = paid;
       return { ...proof, payments, paymentsOmitted: omitted };
@@ -88,8 +92,8 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   };
 
   /**
-   * Finds payments, and caches them so that ten thousand small payments are not read again at each
-   * block.
+   * Finds the payments to the address of `record`. Caches the payments, so that ten thousand small
+   * payments are not read again for a proof at a later block.
    */
   async function whoPaid(record: AddressRecord, block: AgreedBlock, options: GatherOptions) {
     const since = paid.get(record.address);
@@ -113,8 +117,8 @@ export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
 }
 
 /**
- * Returns the ChainUnavailable error among `error` and its causes. With such an error, the chain
- * could not be read, and the proof may be valid.
+ * Returns the ChainUnavailable error among `error` and its causes. Such an error means that the
+ * chain could not be read, and not that a proof is invalid.
  */
 function chainFault(error: unknown): ChainUnavailable | undefined {
   for (let each = error; each instanceof Error; each = each.cause) {

@@ -46,7 +46,7 @@ async function open(chain: object, factory = { address: token, codeHash }) {
   return { chains, lines, ids: chains.listed().map(({ chainId }) => chainId) };
 }
 
-describe("a chain is not listed, and an error is logged, if its RPC", () => {
+describe("a chain is not listed, and an error is logged, if its RPC endpoint", () => {
   const wrong: [string, () => Promise<Awaited<ReturnType<typeof open>>>, RegExp][] = [
     [
       "belongs to a different chain",
@@ -74,7 +74,7 @@ describe("a chain is not listed, and an error is logged, if its RPC", () => {
       /expected 18 decimals, found 6/,
     ],
     [
-      "does not have a token",
+      "has no code at a token's address",
       () => open({ tokens: [{ symbol: "GONE", address: `0x${"8".repeat(40)}`, decimals: 6 }] }),
       /GONE 0x8{40} does not return decimals/,
     ],
@@ -97,22 +97,22 @@ describe("a chain is not listed, and an error is logged, if its RPC", () => {
 
 test("rpcOf throws for a chain that is not in the chains file", async () => {
   const { chains } = await open({});
-  assert.throws(() => chains.rpcOf(2), { message: "chain 2 is not known" });
+  assert.throws(() => chains.rpcOf(2), { message: "chain 2 is not in the chains file" });
 });
 
 describe("a chain is listed", () => {
-  test("if its RPC confirms the chains file", async () => {
+  test("if its RPC endpoint confirms the chains file", async () => {
     const { ids, lines } = await open({});
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "info");
   });
 
-  test("if its first RPC does not respond but the second confirms the chains file", async () => {
+  test("if only its second RPC endpoint responds and confirms the chains file", async () => {
     const { ids } = await open({ rpcUrls: [silent, anvil.rpcUrl] });
     assert.deepEqual(ids, [31337]);
   });
 
-  test("with a warning in the log if no RPC responds", async () => {
+  test("and a warning is logged if no RPC endpoint responds", async () => {
     const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "warn");

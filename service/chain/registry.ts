@@ -1,7 +1,8 @@
-// Decides which chains are listed. A configured chain is listed if it matches the chains file.
+// Decides which chains are listed. New addresses can be created only for listed chains. A
+// configured chain is listed if it matches the chains file.
 //
-// A chain also remains listed if its endpoint does not answer. Addresses are derived without the
-// chain, so they can still be created. The registry calls the endpoint again until it answers.
+// A chain also remains listed while its endpoints do not answer, because an address can be derived
+// without the chain. The registry calls the endpoints every minute until one answers.
 
 import type { Hex } from "executable-address";
 import type { Logger } from "pino";
@@ -17,7 +18,9 @@ export type Chains = {
   known: readonly Chain[];
   /** The chains for which addresses can be created now. */
   listed(): readonly Chain[];
-  /** Returns a configured chain even if it is not listed, because it may still have addresses. */
+  /**
+   * Returns a configured chain even if it is not listed, because addresses on the chain may exist.
+   */
   find(chainId: number): Chain | undefined;
   isListed(chainId: number): boolean;
   /** @throws if the chain is not configured */
@@ -74,7 +77,7 @@ export async function openChains(
 
   const rpcOf = (chainId: number): ChainRpc => {
     const rpc = rpcs.get(chainId);
-    if (!rpc) throw new Error(`chain ${chainId} is not known`);
+    if (!rpc) throw new Error(`chain ${chainId} is not in the chains file`);
     return rpc;
   };
 
@@ -115,7 +118,7 @@ function report(
   } else if (verdict.kind === "wrong") {
     log.error(
       { chainId, name, faults: verdict.faults },
-      "chain NOT LISTED: the chain contradicts the file",
+      "chain NOT LISTED: the chain does not match the chains file",
     );
   } else {
     log.warn(

@@ -1,7 +1,7 @@
 // Finds the tokens that a payer sent to an address by mistake: reads the transfers of a transaction
 // and the balances of the address, and simulates whether a recovery would move the tokens. A token
-// can be any contract. So each call has a gas limit, and only the measured balances count. The
-// reader asks a quorum of endpoints and uses only facts that every endpoint returns.
+// can be any contract, so each call has a gas limit, and the result depends only on measured
+// balances. The reader calls a quorum of endpoints, and uses only facts on which they all agree.
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
 import { isName } from "executable-address/payment";
@@ -17,7 +17,7 @@ import { type Holder, readHoldings } from "./status/probe.ts";
 
 /**
  * Unlisted tokens that were found at an address. The tokens' balances were read at `block`. The
- * executor sends them back at `notBefore` (Unix seconds, the chain's clock) or later.
+ * executor sends the tokens back at `notBefore` (Unix seconds, the chain's clock) or later.
  */
 export type NewNames = {
   chainId: number;
@@ -29,8 +29,8 @@ export type NewNames = {
 
 /**
  * `failed`: an earlier attempt to send the token back moved nothing. `over_limit`: too many tokens
- * already wait at this address, or too many were reported today for the account that created the
- * address.
+ * of this address are already queued, or too many tokens were reported today for the account that
+ * created the address. `left_to_owner`: this service does not return the token.
  */
 export type NamedFate = "queued" | "failed" | "over_limit" | "left_to_owner";
 
@@ -94,7 +94,9 @@ type FoundToken = {
 
 type FoundMoney = {
   block: View["head"];
-  /** Whether the calls can still run. While they can, nothing can be sent back. */
+  /**
+   * Whether the intent's calls can still run. No money can be sent back while the calls can run.
+   */
   isOpen: boolean;
   problem: SentProblem | null;
   tokens: FoundToken[];
@@ -110,12 +112,15 @@ export type SentReader = (
 /** The maximum number of tokens per transaction. */
 const tokensMax = 4;
 /**
- * The gas limit for `symbol()` and for `decimals()`, including the call's own gas. A proxied token
- * needs 40,000 gas to return its symbol.
+ * The gas limit of a call of `symbol()` or `decimals()`, including the base cost of a transaction.
+ * A proxied token needs 40,000 gas to return its symbol.
  */
 const claimGas = 80_000;
 const transferGas = 300_000;
-/** A recovery also closes the address. The executor's own limit is similar. */
+/**
+ * The gas limit of a simulated recovery. A recovery also closes the address. The executor's limit
+ * for recoveries is similar.
+ */
 const returnGas = 700_000;
 const symbolMax = 32;
 
@@ -136,8 +141,8 @@ export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoin
         ? { problem: null, tokens: [query.token], omitted: 0 }
         : readTransfers(await several(receiptCalls(query.transactionHash)), address);
     const at = atView(chainId, view, turn++);
-    // The intent's token is always included, because the result also shows whether the address has
-    // code.
+    // The balance of the intent's token is always read, because the result also shows whether the
+    // address has code.
     const holders = [intent.token, ...found.tokens].map((token) => ({ vault: address, token }));
     const balances = await readLeast(at, holders);
     const isOver = balances.hasCode || block.timestamp > intent.expirationTimestamp;
@@ -283,8 +288,8 @@ function decodeDecimals(data: Hex): number | null {
 }
 
 /**
- * Simulates a plain transfer from the address while it is open. A recovery cannot be simulated,
- * because the contract allows recoveries only after the address is closed.
+ * Simulates a plain transfer from an address that is still open. A recovery cannot be simulated,
+ * because the contract allows recoveries only after an execution or after the expiration time.
  */
 async function tryTransfer(
   { ask }: AtBlock,

@@ -15,7 +15,7 @@ export const transactionsCall = (block: number): Call => ({
   params: [toQuantity(block), true],
 });
 
-/** The transaction that used a nonce. `shown` is the node's original object. */
+/** The transaction that used a nonce. `shown` is the transaction as the node returned it. */
 type Spender = { nonce: number; hash: Hex; shown: unknown };
 
 /**

@@ -51,8 +51,9 @@ export type CheckedChain = SimulatedChain &
   Ceiling & { others?: () => readonly OtherChain[] };
 
 /**
- * Finds likely mistakes in an intent. Allowances and token fees are found only on nodes with
- * eth_simulateV1. spec/decisions.md, "Check", gives the number of calls to the node.
+ * Finds likely mistakes in an intent. Remaining allowances, token fees, and calls whose work
+ * depends on gas are found only on nodes with eth_simulateV1. spec/decisions.md, "Check", gives the
+ * number of calls to the node.
  *
  * @param simulation the simulated execution of `subject`; all data is read at its block
  * @throws {ChainUnavailable} if the chain cannot be read
@@ -133,12 +134,12 @@ async function assumeFunding(
   return assumed && { state: assumed, balance: amount + 1n };
 }
 
-/** A check asks the token about at most this number of addresses. */
+/** The maximum number of addresses about which a check asks the token. */
 const blockedMax = 4;
 
 /**
- * If a call fails, or if the money could not be sent back, asks the token whether it has blocked
- * one of the addresses.
+ * Returns the paths of addresses that the token blocks. Asks the token only if a call fails, or if
+ * the token could not be sent to `recovery`.
  */
 async function findBlockedPlaces(
   { rpc }: CheckedChain,

@@ -72,7 +72,7 @@ describe("canMoveTokens", () => {
     assert.equal(isProxy(proxy), true);
   });
 
-  test("ignores the metadata that solc adds to the code", () => {
+  test("ignores the metadata that the Solidity compiler adds to the code", () => {
     const metadata = "a264697066735822f4f1"; // An IPFS hash may contain any byte.
     const length = (metadata.length / 2).toString(16).padStart(4, "0");
     assert.equal(canMoveTokens(`0x6000${metadata}${length}`), false);

@@ -1,7 +1,7 @@
 // Reads properties of the contracts in an intent: whether they are proxies, whether they are
 // paused, and whether they could ever move a token. A proxy can change its behavior before the
-// address is paid. A check cannot rule this out, and it is not a mistake in the intent. So the
-// proxy is reported as a note and not as a finding.
+// address is paid. A check cannot rule out such a change, and a proxy is not a mistake in the
+// intent. So a proxy is reported as a note and not as a finding.
 
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";

@@ -363,7 +363,7 @@ async function paused(is: boolean) {
   return record({ token });
 }
 
-/** Makes an intent's record, and the intent's token blocks the address `stranger`. */
+/** Makes a record of an intent whose token blocks the address `stranger`. */
 async function blocked(
   issue: () => Promise<Hex>,
   change: (blocked: Hex, token: Hex) => Partial<Intent>,
@@ -374,9 +374,9 @@ async function blocked(
   return record({ token, ...change(stranger, token) });
 }
 
-describe("findings of a check", () => {
-  test("every kind of finding is tested in this file, except three", () => {
-    // Findings that other files test. http/create/check.test.ts tests the finding that needs the
+describe("a check", () => {
+  test("has a test in this file for each kind of finding except three", () => {
+    // Other files test these findings. http/create/check.test.ts tests the finding that needs the
     // database. recovery.test.ts tests the findings that need a second chain or many transactions.
     const apart = [
       "condition_of_other_chain",
@@ -388,28 +388,28 @@ describe("findings of a check", () => {
   });
 
   for (const { code, at, trap, twin } of pairs) {
-    test(`${code} is found and comes with a remedy`, async () => {
+    test(`finds ${code} and suggests a remedy`, async () => {
       const findings = await check(await trap());
       assert.ok(codesOf(findings).includes(code), `found ${JSON.stringify(findings)}`);
       assert.equal(placeOf(findings, code), at);
       for (const { message, cure } of findings) assert.ok(message.length > 10 && cure.length > 10);
     });
 
-    test(`${code} is not found in a similar intent that executes`, async () => {
+    test(`does not find ${code} in a similar intent that executes`, async () => {
       const innocent = await twin();
       assert.deepEqual(await check(innocent), []);
       await payAndExecute(innocent);
     });
   }
 
-  test("nothing is found if an approval of the Collector contract can remain", async () => {
+  test("finds nothing if an allowance of the Collector contract can remain", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const [least, most] = [BigInt(amount), BigInt(amount) + 1n];
     const parts = payWithTolerance({ token: world.token, recipient: shop, least, most });
     assert.deepEqual(await check(await record(parts)), []);
   });
 
-  test("a target that can be paused causes a note, `target_may_change`", async () => {
+  test("returns the note `target_may_change` for a target that can be paused", async () => {
     const pausing = await fiat();
     const to = (target: Hex) =>
       record({ calls: [transfer(world.token), transfer(target, shop, "0")] });
@@ -422,13 +422,13 @@ describe("findings of a check", () => {
     assert.deepEqual((await checkAt(await to(await odd("NoZeroApproveToken")))).notes, []);
   });
 
-  test("an amount with more decimals than the token has is found", async () => {
+  test("finds an amount that was scaled for 18 decimals instead of 6", async () => {
     const findings = await check(await record({ amount: "25000000000000000000" }));
     const found = findings.find(({ code }) => code === "amount_decimals");
     assert.equal(found?.cure, "for 25 DMO, write 25000000");
   });
 
-  test("all except three findings work without `eth_simulateV1`", async () => {
+  test("finds all problems except three kinds if the node lacks `eth_simulateV1`", async () => {
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
       return ask(method, params);

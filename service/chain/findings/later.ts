@@ -16,9 +16,9 @@ import { callGas } from "../simulation/meter.ts";
 import { explainFailure } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 
-/** Nobody knows the keys of these accounts. */
+/** The senders of simulated executions. Nobody knows the private keys of these accounts. */
 const executors: readonly [Hex, Hex] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
-/** Returns twice the gas that the simulation used, plus the base cost of a transaction. */
+/** Returns a gas limit of twice the gas that the simulation used, plus 100,000 gas. */
 const tightGas = ({ gasUsed }: Simulation) => (gasUsed === null ? callGas : 2 * gasUsed + 100_000);
 
 /** @param simulation a simulation that succeeded at `block` */
@@ -49,7 +49,10 @@ export async function findLater(
   return [{ path: ["expirationTimestamp"], code: "fails_at_expiry", message, cure }];
 }
 
-/** `time` replaces the block's timestamp (Unix seconds), if the node supports this. */
+/**
+ * How to simulate the execution. `time` (Unix seconds) replaces the block's timestamp if the node
+ * supports block overrides.
+ */
 type How = { readonly from: Hex; readonly gas: number; readonly time?: number };
 
 /**
@@ -79,8 +82,8 @@ async function readFailure(
 export type Ceiling = { executionGasMax: number };
 
 /**
- * An intent may need at most this share of the executor's gas limit. The rest is a margin, because
- * the chain's state can change before the address is paid.
+ * The share of the executor's gas limit that an intent may need. The rest is a margin, because the
+ * chain's state can change before the address is paid.
  */
 const ceilingShare = 0.95;
 
@@ -162,7 +165,7 @@ export async function findNearExpiry(
   { paymentConfirmations, confirmations }: Depths,
 ): Promise<Finding[]> {
   const leftSeconds = intent.expirationTimestamp - block.timestamp;
-  // Plus one block for the payment, and one for the execution.
+  // One more block contains the payment, and one contains the execution.
   const blocks = paymentConfirmations + confirmations + 2;
   if (leftSeconds > blocks * blockSecondsMax) return [];
   const seconds = Math.ceil(blocks * (await readSecondsPerBlock(rpc, block)));

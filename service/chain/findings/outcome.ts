@@ -87,7 +87,7 @@ export function findLeftOver(
   return findings;
 }
 
-/** An account that receives a token. `path` is where the intent names it. */
+/** An account that receives a token. `path` is the place in the intent that names the account. */
 type Receiver = { readonly account: Hex; readonly path: Path };
 
 const transferring = /^(transfer|safeTransfer|mint)\(address \w+, uint256 \w+\)$/;
@@ -127,7 +127,7 @@ function placeOf(account: Hex, { calls }: Intent): Path {
 }
 
 const burnt: ReadonlySet<Hex> = new Set<Hex>(["0x000000000000000000000000000000000000dEaD"]);
-/** Lower addresses are the zero address and precompiles. */
+/** The lowest address that is not the zero address or a precompile's. */
 const ordinaryMin = 1n << 16n;
 
 /**
@@ -188,7 +188,8 @@ function givenIn({ intent }: StatusSubject): Given[] {
   const found = new Map<string, Given>();
   intent.calls.forEach(({ target, function: text, args }, at) => {
     const spender = args[0] as Hex;
-    // The Collector moves only its caller's tokens, so nobody else can use a remaining allowance.
+    // The Collector contract moves only the tokens of its caller, so nobody else can use an
+    // allowance of the Collector.
     if (!giving.test(text) || isSame(spender, collectorAddress)) return;
     found.set(`${target}${spender}`, { at, token: target, spender });
   });

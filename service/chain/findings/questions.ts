@@ -15,7 +15,9 @@ export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: n
 /** The result of a call; undefined if the node could not run the call. */
 export type Reply = { succeeded: boolean; data: Hex } | undefined;
 
-/** A transfer of one of Circle's proxied tokens needs 60,000 gas. */
+/**
+ * The default gas limit of a call. A transfer of one of Circle's proxied tokens needs 60,000 gas.
+ */
 const questionGas = 200_000;
 
 type Replies = {

@@ -71,7 +71,7 @@ describe("recovery_without_code_on", () => {
     assert.ok(!codesOf(findings).includes("recovery_without_code_on"));
   });
 
-  test("becomes the note `recovery_unmeasured` for a chain that does not respond", async () => {
+  test("becomes the note `recovery_unmeasured` if the other chain is not reachable", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [silent, second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.deepEqual(codesOf(notes), ["recovery_unmeasured"]);

@@ -1,6 +1,6 @@
-// Finds a recovery address that its owner may not control on every chain. If somebody pays on the
-// wrong chain, the factory sends the money to `recovery` on that chain. But a smart-contract wallet
-// may exist only on the intent's chain.
+// Finds a recovery address that looks like an exchange's wallet, and one that its owner may not
+// control on every chain. If somebody pays on the wrong chain, the factory sends the money to
+// `recovery` on that chain. But a smart-contract wallet may exist only on the intent's chain.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -18,7 +18,7 @@ type Found = { findings: Finding[]; notes: Note[] };
 
 /** One check reads at most this number of other chains, with one call per chain. */
 const chainsMax = 16;
-/** A chain that takes longer is reported as not measured. */
+/** The timeout of a response. A chain that takes longer is reported as not measured. */
 const waitMs = 2000;
 /**
  * An exchange's hot wallet sends this number of transactions within days. A personal wallet rarely

@@ -11,7 +11,7 @@ import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
-/** Returns an account without a known key. Each address gets its own account. */
+/** Returns an account that is derived from `address` and whose private key nobody knows. */
 const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
 
 const isDone = (reply: Reply) =>
@@ -21,7 +21,7 @@ const wordOf = (reply: Reply) =>
 
 export type TokenAnswers = {
   supply: bigint | undefined;
-  /** Undefined if the node did not return a result. */
+  /** Whether the address can transfer the token. Undefined if the node returned no result. */
   canMove: boolean | undefined;
   canReturn: boolean | undefined;
   canReturnCoin: boolean | undefined;

@@ -19,12 +19,12 @@ export type BlockPace = {
 };
 
 /**
- * The prediction uses the last `spacingsMax` block intervals. The longest interval must be at most
- * `unevenMax` times the shortest.
+ * The prediction uses the last `spacingsMax` block intervals. There is no prediction if the longest
+ * interval is more than `unevenMax` times the shortest.
  */
 const spacingsMax = 8;
 const unevenMax = 3;
-/** There is no prediction if blocks come more often than every third poll. */
+/** There is no prediction if a block interval is shorter than this number of polls. */
 const pollsMin = 3;
 /** The next block is requested earlier than predicted, by this fraction of the poll interval. */
 const earlier = 0.1;
@@ -38,7 +38,7 @@ export function openBlockPace(pollMs: number): BlockPace {
       const blocks = number - (last?.number ?? number);
       if (last && blocks > 0) {
         // The interval is measured by the chain's clock and by this host's clock. The shorter
-        // result counts.
+        // result is used.
         const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
         const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
         spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);

@@ -1,7 +1,7 @@
-// Makes calls to a chain if the answer of a single endpoint is sufficient. Calls the endpoints in
-// order until one answers. Waits for a rate-limited endpoint only if no other endpoint is left. A
-// call at a block names the block by its hash, so a node that does not have the block returns an
-// error.
+// Makes the calls to a chain for which the answer of a single endpoint is sufficient. Calls the
+// endpoints in order until one answers. Waits for a rate-limited endpoint only if no other endpoint
+// is left. A call at a block names the block by its hash, so a node that does not have the block
+// returns an error.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -170,8 +170,8 @@ export async function askAt(
 }
 
 /**
- * Encodes a contract call. The function has the same notation as in an intent, but every address is
- * allowed.
+ * Encodes a call of the contract `to`. The notation of the function is the same as in an intent.
+ * Unlike the target of an intent's call, `to` can be any address.
  *
  * @param text such as `allowance(address owner, address spender)`
  * @param args as in an intent

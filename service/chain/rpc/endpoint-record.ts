@@ -17,8 +17,8 @@ export type NetworkEvent =
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
 /**
- * After a failure, an endpoint is skipped for one poll. With each further failure, this number
- * doubles up to `penaltyMax`.
+ * The maximum number of polls until a failed endpoint is called again. After the first failure, the
+ * endpoint is called again in the next poll. Each further failure doubles the number of polls.
  */
 const penaltyMax = 16;
 /** An endpoint that has not answered for this time no longer counts for the quorum. */
@@ -78,16 +78,19 @@ type LogLimits = {
    */
   shownBlocks: number;
   /**
-   * The number of successful ranges after which a longer range is requested. When a refusal reveals
-   * the endpoint's limit, this is set to `growInNext`.
+   * The number of further successful queries after which a longer range is requested. When a
+   * refusal reveals the endpoint's limit, `growIn` is set to `growInNext`.
    */
   growIn: number;
   growInNext: number;
-  /** The endpoint was slow. Its logs are not requested before this iteration. */
+  /**
+   * Set after a slow answer. The endpoint's logs are not requested before this iteration, unless no
+   * other endpoint is left.
+   */
   slowUntilTurn: number;
   /**
-   * Set while the endpoint refuses all logs. It is not asked for `turns` iterations, until
-   * iteration `untilTurn`. `message` is its error message.
+   * Set while the endpoint refuses all log queries. No logs are requested for `turns` iterations,
+   * until iteration `untilTurn`. `message` is its error message.
    */
   refusing: { untilTurn: number; turns: number; message: string } | undefined;
   /** Whether the endpoint refuses log queries that filter by recipient. */
@@ -294,21 +297,21 @@ export function countOut({ all, clock, report }: NetworkState): number {
  */
 const slowTurns = 16;
 /**
- * After an endpoint refuses the logs of look-alikes, it is not asked for them for this number of
- * iterations.
+ * After an endpoint refuses the logs of look-alikes, it is not asked for these logs for this number
+ * of iterations.
  */
 const lookalikesRestTurns = 16;
 /**
- * An endpoint that refuses all logs is not asked for one iteration. With each further refusal, this
- * number doubles up to `refusingTurnsMax`.
+ * An endpoint that refuses all logs is not asked for logs for one iteration. With each further
+ * refusal, the number of iterations doubles up to `refusingTurnsMax`.
  */
 const refusingTurnsMax = 64;
-/** A longer range than before is longer by this factor. */
+/** The factor by which a range of blocks grows. */
 const rangeGrowth = 1.1;
 /**
  * When an endpoint's limit is known, a longer range is requested only after `growInFirst`
- * successful ranges. With each refusal, this number doubles up to `growInMax`. So if the limit
- * never changes, about one range in 256 is refused.
+ * successful ranges. With each refusal, this number doubles up to `growInMax`. So an endpoint whose
+ * limit never changes finally refuses about one query in 256.
  */
 const [growInFirst, growInMax] = [16, 256];
 
@@ -387,7 +390,10 @@ export function recordWithoutGasUse(record: EndpointRecord, untilMs: number): vo
 /** The maximum number of accounts per endpoint. The oldest entry is removed first. */
 const accountsMax = 1000;
 
-/** Records how long a simulation took. Undefined removes the account's entry. */
+/**
+ * Records the duration of a simulation for the account. If `tookMs` is undefined, removes the
+ * account's entry.
+ */
 export function recordAccountMs(
   record: EndpointRecord,
   accountId: string,

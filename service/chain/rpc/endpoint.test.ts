@@ -8,7 +8,7 @@ import { openPace } from "./pace.ts";
 
 type Call = { id: number; method: string };
 
-describe("a JSON-RPC endpoint over HTTP", () => {
+describe("httpEndpoint", () => {
   let server: Server;
   let url: string;
   let answer: (calls: Call | Call[]) => unknown;
@@ -35,17 +35,17 @@ describe("a JSON-RPC endpoint over HTTP", () => {
   // Only the endpoint that does not respond has a short timeout, so that the others can answer in
   // time even on a slow machine.
   for (const [what, given, message, timeoutMs] of [
-    ["an error status", 500, "one answered 500", 60_000],
-    ["a limit", 429, /^one allows no more calls for \d+ ms$/, 60_000],
-    ["silence", undefined, "one: The operation was aborted due to timeout", 200],
+    ["an error status", 500, "one answered with status 500", 60_000],
+    ["a rate limit", 429, /^one allows no more calls for \d+ ms$/, 60_000],
+    ["a missing response", undefined, "one: The operation was aborted due to timeout", 200],
     [
-      "neither result nor error",
+      "answers without a result or an error",
       [{ id: 0 }, { id: 1 }, { id: 2 }],
-      "one left a unanswered",
+      "one returned no answer to a",
       60_000,
     ],
   ] as const) {
-    test(`${what} fails the request, and the error message omits the URL`, async () => {
+    test(`throws an error without the URL for ${what}`, async () => {
       answer = () => given;
       // Only the rate-limit case has a short `patienceMs`. On a slow machine, the other cases could
       // otherwise fail with the same message.
@@ -57,7 +57,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   }
 
-  test("an endless response is aborted at 32 MB and counts as a failure", async () => {
+  test("aborts an endless response at 32 MiB and throws", async () => {
     let sent = 0;
     server.removeAllListeners("request");
     server.on("request", (request, response) => {
@@ -76,7 +76,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.ok(sent < 2 ** 27, `${sent} bytes were taken`);
   });
 
-  test("the user name and password in a URL are sent", async () => {
+  test("sends the user name and password of a URL in a header", async () => {
     answer = (body) => [body].flat().map(echo)[0];
     const sent: (string | undefined)[] = [];
     server.prependListener("request", ({ headers }) => sent.push(headers.authorization));
@@ -87,7 +87,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(sent, [`Basic ${Buffer.from("us@er:p:w").toString("base64")}`, undefined]);
   });
 
-  test("a missing answer is requested again once", async () => {
+  test("repeats only unanswered calls, and throws if an answer is still missing", async () => {
     const asked: string[] = [];
     answer = (body) => {
       const batch = [body].flat();
@@ -108,14 +108,14 @@ describe("a JSON-RPC endpoint over HTTP", () => {
         .map(echo)
         .filter(({ result }) => result !== "b");
     const failure = (method: string) => ({
-      ...{ name: "ChainUnavailable", message: `one left ${method} unanswered` },
+      ...{ name: "ChainUnavailable", message: `one returned no answer to ${method}` },
     });
     await assert.rejects(endpoint.ask(calls), failure("b"));
     answer = (body) => [body].flat().slice(0, 1).map(echo);
     await assert.rejects(endpoint.ask([...calls, ...calls]), failure("b"));
   });
 
-  test("a response above 32 MiB throws `ChainUnavailable`", async () => {
+  test("throws `ChainUnavailable` for a response above 32 MiB", async () => {
     answer = () => "x".repeat(2 ** 25);
     await assert.rejects(httpEndpoint("one", url, { timeoutMs: 30_000 }).ask(calls), {
       name: "ChainUnavailable",
@@ -123,7 +123,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   });
 
-  test("an error response to one call does not affect other calls of a batch", async () => {
+  test("returns the results of a batch even if one of its calls has an error", async () => {
     const error = { code: 3, message: "execution reverted", data: "0x01" };
     answer = (batch) =>
       (batch as Call[]).map((call) => (call.id === 1 ? { id: 1, error } : echo(call)));
@@ -131,13 +131,13 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     assert.deepEqual(answers, [{ result: "a" }, { error }, { result: "c" }]);
   });
 
-  test("answers are returned in the order of the calls", async () => {
+  test("returns the answers in the order of the calls", async () => {
     answer = (batch) => (batch as Call[]).map(echo).reverse();
     const answers = await httpEndpoint("one", url, { timeoutMs: 60_000 }).ask(calls);
     assert.deepEqual(answers, [{ result: "a" }, { result: "b" }, { result: "c" }]);
   });
 
-  test("an endpoint that refuses batches gets single calls", async () => {
+  test("sends single calls to an endpoint that refuses batches", async () => {
     let batches = 0;
     answer = (body) => {
       if (!Array.isArray(body)) return echo(body);
@@ -179,14 +179,14 @@ function onVirtualClock(answer: Answering, callsPerSecond?: number) {
   return { ask: endpoint.ask, clock, pace, requests };
 }
 
-describe("the rate limit of a provider", () => {
-  const call = (method: string) => ({ method, params: [] });
-  const many = (count: number, method = "eth_call") =>
-    Array.from({ length: count }, () => call(method));
-  const fine: Answering = (calls) => calls.map(({ method }) => ({ result: method }));
+const call = (method: string) => ({ method, params: [] });
+const many = (count: number, method = "eth_call") =>
+  Array.from({ length: count }, () => call(method));
+const fine: Answering = (calls) => calls.map(({ method }) => ({ result: method }));
 
+describe("the rate limit of a provider", () => {
   for (const reason of ["429 Too Many Requests", "rate limit exceeded", "internal error"]) {
-    test(`a revert with the reason "${reason}" does not slow requests`, async () => {
+    test(`is not changed by a revert with the reason "${reason}"`, async () => {
       const message = `execution reverted: ${reason}`;
       const data = "0x08c379a0";
       const { ask, clock, requests } = onVirtualClock((calls) =>
@@ -205,7 +205,7 @@ describe("the rate limit of a provider", () => {
     });
   }
 
-  test("one refusal does not reduce the rate below 25 calls per second", async () => {
+  test("stays at 25 calls per second or more after one refusal", async () => {
     let isLimited = true;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);
@@ -219,7 +219,7 @@ describe("the rate limit of a provider", () => {
     assert.ok(clock.ms - beganMs < 5000, `${clock.ms - beganMs} ms for 100 calls`);
   });
 
-  test("the rate after a refusal depends on the last ten seconds and grows linearly", async () => {
+  test("falls to 70 % of the average after a refusal, and grows with each answer", async () => {
     let isLimited = false;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);
@@ -241,7 +241,7 @@ describe("the rate limit of a provider", () => {
   });
 
   for (const retryAfter of ["86400", "Fri, 01 Jan 2099 00:00:00 GMT"]) {
-    test(`an endpoint is called again a minute after "Retry-After: ${retryAfter}"`, async () => {
+    test(`pauses calls for only a minute after "Retry-After: ${retryAfter}"`, async () => {
       let isLimited = true;
       const date = "Thu, 26 Nov 2026 00:00:00 GMT";
       const { ask, clock, pace, requests } = onVirtualClock((calls) =>
@@ -259,14 +259,14 @@ describe("the rate limit of a provider", () => {
     });
   }
 
-  test("the rate never exceeds the operator's limit", async () => {
+  test("never exceeds the operator's limit", async () => {
     const { ask, clock, pace } = onVirtualClock(fine, 5);
     for (let index = 0; index < 26; index++) await ask([call("eth_call")]);
     assert.ok(clock.ms >= 5000, `${clock.ms} ms for 26 calls`);
     assert.equal(pace.read().callsPerSecond, 5);
   });
 
-  test("a refused log query is not retried and does not slow other methods", async () => {
+  test("applies only to log queries after an error response to a log query", async () => {
     const error = { code: -32000, message: "too many requests" };
     const { ask, clock, requests } = onVirtualClock((calls) =>
       calls.map(({ method }) => (method === "eth_getLogs" ? { error } : { result: method })),
@@ -278,17 +278,19 @@ describe("the rate limit of a provider", () => {
     assert.equal(clock.ms, 41 * 3);
   });
 
-  test("a 429 response to a log query does not slow other methods", async () => {
+  test("applies only to log queries after a 429 response to a log query", async () => {
     const { ask, clock, requests } = onVirtualClock((calls) =>
       calls.some(({ method }) => method === "eth_getLogs") ? { status: 429 } : fine(calls),
     );
-    const error = { code: 429, message: "one answered 429" };
+    const error = { code: 429, message: "one answered with status 429" };
     assert.deepEqual(await ask([call("eth_getLogs")]), [{ error }]);
     for (let index = 0; index < 40; index++) await ask([call("eth_call")]);
     assert.deepEqual([requests.length, clock.ms], [41, 41 * 3]);
   });
+});
 
-  test("responses may have IDs that are strings", async () => {
+describe("openEndpoint", () => {
+  test("accepts response IDs that are strings", async () => {
     const { ask } = onVirtualClock((calls) => ({
       body: calls.map(({ method }, id) => ({ id: String(id), result: method })),
     }));
@@ -296,7 +298,7 @@ describe("the rate limit of a provider", () => {
     assert.deepEqual(await ask([call("a")]), [{ result: "a" }]);
   });
 
-  test("a call is retried if the node answers that a header was not found", async () => {
+  test("retries a call if the node answers that a header was not found", async () => {
     let asked = 0;
     const { ask } = onVirtualClock((calls) =>
       calls.map(({ method }) =>

@@ -10,7 +10,7 @@ import { classifyError } from "./node-errors.ts";
 import { type Allowance, openPace, type Pace } from "./pace.ts";
 
 export type Endpoint = {
-  /** For logs and metrics. The name is never the URL, because a URL can contain a key. */
+  /** For logs and metrics. The name is never the URL, because a URL can contain an API key. */
   name: string;
   /**
    * Returns one answer per call, in order.
@@ -45,7 +45,7 @@ const fewCalls = 8;
 
 type KnownProvider = { chainId: number; name: string; pace: Pace };
 
-/** By chain and URL. All users of a provider in this process share its limits. */
+/** The providers by chain and URL. All users of a provider in this process share its limits. */
 const providers = new Map<string, KnownProvider>();
 
 export const readProviders = () =>
@@ -72,7 +72,7 @@ export function httpEndpoint(
 
 /**
  * Opens the endpoints of a chain. An endpoint is named by its position and host, because the path
- * of its URL can contain a key.
+ * of its URL can contain an API key.
  *
  * @param what a prefix for the names
  */
@@ -134,7 +134,7 @@ async function askAll(
   return answers;
 }
 
-/** `isReached`: the endpoint got the request but did not answer in time. */
+/** Converts an error of a request. After a timeout, `isReached` is true. */
 function unavailable(name: string, error: unknown): ChainUnavailable {
   if (error instanceof ChainUnavailable) return error;
   const isReached = error instanceof Error && error.name === "TimeoutError";
@@ -147,7 +147,10 @@ type Provider = { name: string; transport: Transport; pace: Pace };
 /** A call without an answer. `index` is its position in the list of answers. */
 type OpenCall = { call: Call; index: number; attempts: number };
 
-/** If the last attempt also fails with a temporary error, that error is the call's answer. */
+/**
+ * The maximum number of attempts per call. If the last attempt fails with a temporary error, that
+ * error is the call's answer.
+ */
 const attemptsMax = 4;
 /** Methods that are not retried, because the caller makes a smaller request instead. */
 const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
@@ -172,7 +175,7 @@ async function sendBatch(
     const seconds = readRetryAfterSeconds(times.retryAfter, times.date);
     const isOfLogs = calls.some(({ method }) => method === "eth_getLogs");
     pace.limited(isOfLogs ? "eth_getLogs" : undefined, seconds && seconds * 1000);
-    const error = { code: 429, message: `${name} answered 429` };
+    const error = { code: 429, message: `${name} answered with status 429` };
     return retryLater(provider, batch, { error }, answers);
   }
   const isRefused = status === 413 || (status === 400 && batch.length > 1);
@@ -181,7 +184,7 @@ async function sendBatch(
     return batch;
   }
   if (status < 200 || status > 299) {
-    throw new ChainUnavailable(`${name} answered ${status}`, { isReached: true });
+    throw new ChainUnavailable(`${name} answered with status ${status}`, { isReached: true });
   }
   return readBatch(provider, batch, body, answers);
 }
@@ -277,7 +280,7 @@ function readAnswer(item: Partial<Reply> | null | undefined): Answer | undefined
 }
 
 const unanswered = (name: string, { call: { method } }: OpenCall) =>
-  new ChainUnavailable(`${name} left ${method} unanswered`);
+  new ChainUnavailable(`${name} returned no answer to ${method}`);
 
 /** `body` is undefined unless the status is 2xx. */
 export type Response = {
@@ -330,7 +333,10 @@ async function post(
   return { status, retryAfter, date, body: undefined };
 }
 
-/** No answer to our batches is larger. Without a limit, one response could fill the memory. */
+/**
+ * The maximum size of a response, which is larger than the answers to any batch of the service.
+ * Without a limit, a response could use up the memory.
+ */
 const responseBytesMax = 32 * 2 ** 20;
 
 async function readText({ body }: globalThis.Response): Promise<string> {

@@ -49,14 +49,14 @@ function follower({ heads }: ReturnType<typeof node>) {
   return { numbers, stop };
 }
 
-describe("the newest block of a chain", () => {
-  test("a node that returns no block throws `ChainUnavailable`", () =>
+describe("a read of the newest block", () => {
+  test("throws `ChainUnavailable` if the node returns no block", () =>
     assert.rejects(openHeads(async () => null, Date.now).read(), {
       name: "ChainUnavailable",
       message: "the node has no block",
     }));
 
-  test("readers within a tenth of a second share one request", async () => {
+  test("shares its request with other reads within a tenth of a second", async () => {
     const { asked, heads, mine } = node();
     await Promise.all([heads.read(), heads.read(), heads.at(async ({ number }) => number)]);
     assert.equal((await heads.read()).number, 1);
@@ -67,7 +67,7 @@ describe("the newest block of a chain", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("is not requested again for a call that this process refused to send", async () => {
+  test("is not repeated if this process refuses to send a call at that block", async () => {
     const { asked, heads } = node();
     const refuse = () => Promise.reject(new CallsSpent("enough"));
     for (let i = 0; i < 20; i++) await assert.rejects(heads.at(refuse), CallsSpent);
@@ -76,7 +76,7 @@ describe("the newest block of a chain", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("is not requested while another part of the service reports each new block", async () => {
+  test("sends no request while the executor reports each new block", async () => {
     const chain = node();
     const { asked, heads, block, mine } = chain;
     heads.note(block());
@@ -87,8 +87,9 @@ describe("the newest block of a chain", () => {
       await new Promise(setImmediate);
       assert.equal(numbers.at(-1), number);
       assert.equal(await heads.at(async (at) => at.number), number);
-      // The newest block is requested at each poll, until the block interval is known. From then
-      // on, the newest block is requested only when it is expected.
+      // Until the block interval is known, readers would request the block at each poll, so the
+      // test reports the block at each poll. Later, readers request the block only when it is
+      // expected.
       for (let poll = 0; poll < 12; poll++) {
         await pass(1_200);
         if (number < 10 || poll === 11) heads.note(block());
@@ -98,7 +99,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("is requested only when a block is expected if blocks arrive regularly", async () => {
+  test("sends requests only when a block is expected, if blocks arrive regularly", async () => {
     const chain = node();
     const { asked, mine } = chain;
     const { numbers, stop } = follower(chain);
@@ -117,7 +118,7 @@ describe("the newest block of a chain", () => {
     stop();
   });
 
-  test("is requested again if a reported block was replaced", async () => {
+  test("is repeated if a call at a reported block fails", async () => {
     const { asked, heads, block, mine } = node();
     heads.note(block());
     mine();
@@ -131,7 +132,7 @@ describe("the newest block of a chain", () => {
     assert.deepEqual([seen, asked.times], [[1, 2], 2]);
   });
 
-  test("is requested again a tenth of a second after a failed request", async () => {
+  test("sends no new request for a tenth of a second after a failed request", async () => {
     let [times, isAway] = [0, true];
     const request = async () => {
       times++;

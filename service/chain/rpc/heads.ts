@@ -33,13 +33,13 @@ export type Heads = {
 };
 
 /**
- * A cached block is used for this time. So there are at most ten requests per second, regardless of
- * the number of readers.
+ * The time for which the cached newest block is used. With this time, there are at most ten
+ * requests per second, regardless of the number of readers.
  */
 export const headMsMax = 100;
 /**
- * The poll interval of the loops. {@link openBlockPace} uses it to predict when to request the next
- * block.
+ * The poll interval of the loops that call `readNext`. {@link openBlockPace} uses it to predict
+ * when to request the next block.
  */
 const paceMs = 1_000;
 
@@ -101,8 +101,8 @@ export function openHeads(request: Request, now: () => number): Heads {
 const attemptsMax = 3;
 
 /**
- * Returns the result of `read` at the newest block. A reorganization can cause any error. So if
- * `read` throws and the newest block has changed, calls `read` again at the new block.
+ * Returns the result of `read` at the newest block. A reorganization during `read` can cause any
+ * error. So if `read` throws and the newest block has changed, calls `read` again at the new block.
  *
  * @param newest returns the newest block
  */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { blockOf, hexData, quantity } from "./json-rpc.ts";
 
-describe("a node's response", () => {
+describe("the validation of a node's response", () => {
   const hash = `0x${"ab".repeat(32)}`;
   const block = { number: "0x1", hash, parentHash: hash, timestamp: "0x2" };
   const refusals: [name: string, read: () => unknown, message: string][] = [
@@ -12,11 +12,11 @@ describe("a node's response", () => {
     ["an odd number of hex digits", () => hexData("0x1"), 'wanted hex, found "0x1"'],
   ];
   for (const [name, read, message] of refusals) {
-    test(`${name} throws \`ChainUnavailable\``, () =>
+    test(`throws \`ChainUnavailable\` for ${name}`, () =>
       assert.throws(read, { name: "ChainUnavailable", message }));
   }
 
-  test("a block without fees and gas limits is accepted", () => {
+  test("accepts a block without a base fee and a gas limit", () => {
     const { baseFee, gasLimit } = blockOf(block);
     assert.deepEqual([baseFee, gasLimit], [0n, 30_000_000n]);
   });

@@ -13,7 +13,9 @@ export type Answer = { result: unknown } | { error: CallError };
 /** The chain cannot be read now. The message contains no URL. */
 export class ChainUnavailable extends Error {
   override name = "ChainUnavailable";
-  /** A node or gateway refused the call or was too slow. A smaller call may succeed. */
+  /**
+   * Whether a node or gateway refused the call or was too slow. If so, a smaller call may succeed.
+   */
   readonly isReached: boolean;
 
   constructor(message: string, options: { isReached?: boolean; cause?: unknown } = {}) {
@@ -22,7 +24,7 @@ export class ChainUnavailable extends Error {
   }
 }
 
-/** This minute's limit of calls is used up. No node was called. */
+/** This process already made the allowed number of calls in this minute, so no node was called. */
 export class CallsSpent extends ChainUnavailable {}
 
 /** A node answered a call with an error. */

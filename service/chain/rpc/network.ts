@@ -88,7 +88,10 @@ export function openNetwork(
 
 export type NetworkTime = Pick<NetworkState, "clock" | "sleep">;
 
-/** Waits for rate-limited endpoints too, because `isWhole` depends on the number of answers. */
+/**
+ * Opens the round that reads the newest block of each endpoint. This round also waits for
+ * rate-limited endpoints, because `isWhole` depends on the number of answers.
+ */
 const openHeadRound = (state: NetworkState): Round<Reached> =>
   openRound(state, quorumOf(state.all.length), (record, { isOver }) =>
     findWhere(state, record, { isOver }),
@@ -127,8 +130,8 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const lateMs = lateAfterMs(enoughMs);
   return all.filter(({ record, tookMs }) => {
     if (tookMs > lateMs) {
-      const times = `newest block after ${Math.round(tookMs)} ms`;
-      recordFailure(state, record, `${times}, a quorum of others after ${Math.round(enoughMs)} ms`);
+      const times = `newest block only after ${Math.round(tookMs)} ms`;
+      recordFailure(state, record, `${times}, a quorum answered within ${Math.round(enoughMs)} ms`);
       return false;
     }
     recordHealthy(record);
@@ -268,8 +271,8 @@ export type Relays = { count: number; send(calls: Call[]): Promise<RelayAnswer[]
 
 /**
  * Opens relays. A transaction is sent to all relays simultaneously, and one acceptance is
- * sufficient, so a relay that does not respond causes no delay. A relay that failed is skipped for
- * the next transactions, and their number grows with each further failure.
+ * sufficient, so a relay that does not respond causes no delay. A relay that keeps failing is
+ * skipped for a growing number of transactions.
  */
 export function openRelays(
   chainId: number,

@@ -5,8 +5,8 @@ import { backoff } from "../../flow/wait.ts";
 
 export type HeadWaits = {
   /**
-   * Waits `ms`. Waits longer if a subscription works and has reported no block since the last wait:
-   * until a block is reported, or until `quietMs` have passed in total. Resolves immediately if
+   * Waits for `ms`. If a subscription works and has reported no block since the last call, then
+   * waits until a block is reported or `quietMs` have passed in total. Resolves immediately if
    * `stopping` is aborted.
    */
   wait(ms: number): Promise<void>;
@@ -27,9 +27,9 @@ export type HeadWaitOptions = {
 const retryMsMax = 60_000;
 
 /**
- * Subscribes to new blocks by WebSocket (eth_subscribe newHeads). While the subscription works, a
- * wait can be longer, and ends when the next block is reported. Without an open socket, waits have
- * their usual length. The content of the reported blocks is not used.
+ * Subscribes to new blocks by WebSocket (eth_subscribe newHeads). While a subscription works,
+ * {@link HeadWaits.wait} can wait longer, until the next block is reported. Without an open socket,
+ * it waits only for the given time. The content of the reported blocks is not used.
  *
  * @param urls `wss://` or `ws://`, or none
  */

@@ -76,12 +76,12 @@ const samples: readonly [kind: ErrorKind, method: string, code: number, message:
 
 describe("classifyError", () => {
   for (const [kind, method, code, message] of samples) {
-    test(`${kind}: ${method} ${code} ${message}`, () =>
+    test(`returns ${kind} if ${method} fails with ${code} ${message || "and no message"}`, () =>
       assert.equal(classifyError(method, { code, message }), kind));
   }
 });
 
-describe("the reason that a contract gives for a revert", () => {
+describe("the revert reason of a contract", () => {
   const word = (text: string) => Buffer.from(text).toString("hex").padEnd(64, "0");
   /** How each client includes the revert reason in its message. */
   const quoting: readonly [client: string, quote: (reason: string) => CallError][] = [
@@ -110,7 +110,7 @@ describe("the reason that a contract gives for a revert", () => {
     ],
   ];
   for (const [client, quote] of quoting) {
-    test(`does not change how an error of ${client} is classified`, () => {
+    test(`does not change the kind of an error from ${client}`, () => {
       for (const [, method, , message] of samples) {
         for (const asked of [method, "eth_call", "eth_estimateGas", send]) {
           const kind = classifyError(asked, quote(message));
@@ -131,10 +131,10 @@ describe("statedLogRange returns undefined", () => {
     ["for a limit on results that looks like a range", "maximum is 10000 results"],
     ["without a number", "block range is too wide"],
     ["for zero blocks", "eth_getLogs is limited to a 0 range"],
-    ["for more blocks than were refused", "exceed maximum block range: 500000"],
-    ["for the same number of blocks as were refused", "exceed maximum block range: 100000"],
+    ["for more than the refused number of blocks", "exceed maximum block range: 500000"],
+    ["for the refused number of blocks", "exceed maximum block range: 100000"],
     ["for a number of twenty digits", "exceed maximum block range: 10000000000000000000"],
-    ["for a pair in the wrong order", "Try with this block range [0x20, 0x10]."],
+    ["for a range whose last block comes first", "Try with this block range [0x20, 0x10]."],
     ["for an empty message", ""],
   ] as const) {
     test(what, () => assert.equal(stated(message), undefined));
@@ -144,7 +144,7 @@ describe("statedLogRange returns undefined", () => {
     assert.equal(stated(`${"x".repeat(500)} exceed maximum block range: 10`), undefined));
 });
 
-describe("statedLogRange returns", () => {
+describe("statedLogRange", () => {
   const alchemy = "you can make eth_getLogs requests with up to a 10 block range. Based on your";
   for (const [message, blocks] of [
     [`Under the Free tier plan, ${alchemy} parameters, this block range should work:`, 10],
@@ -162,10 +162,11 @@ describe("statedLogRange returns", () => {
     ["block range is too wide (maximum 1024)", 1024],
     ["too wide blocks range, the limit is 100", 100],
   ] as const) {
-    test(`${blocks} for: ${message}`, () => assert.equal(stated(message), blocks));
+    test(`returns ${blocks} blocks for the message "${message}"`, () =>
+      assert.equal(stated(message), blocks));
   }
 
-  test("the suggested range instead of the number in the text", () =>
+  test("returns the length of a suggested range instead of a number in the text", () =>
     assert.equal(
       stated("with up to a 2K block range, this block range should work: [0x0, 0x9]"),
       10,

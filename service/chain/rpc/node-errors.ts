@@ -1,7 +1,7 @@
 // Classifies the errors of nodes, and finds in the message how many blocks the node allows in one
 // log query. Nodes share few error codes, so most rules are based on the message, which differs by
-// client software. A contract chooses its revert reason, and nodes include it in the message. So
-// the message is considered last, and never if the error could be a revert.
+// client software. Nodes also include the revert reason in the message, and a contract can choose
+// any revert reason. So these rules apply only to errors that are not reverts.
 
 import { invalidParameters } from "executable-address/status";
 import { type CallError, isRevert } from "./json-rpc.ts";
@@ -38,13 +38,14 @@ export type ErrorKind =
   | "other";
 
 /**
- * `source` is the software or provider that returns this error. The first row that matches decides.
+ * A rule: an error with this code or text is of this kind. `source` is the software or provider
+ * that returns such errors. If several rules match, the first one decides.
  */
 type Row = { source: string; kind: ErrorKind; code?: number; text?: RegExp };
 
 const send = "eth_sendRawTransaction";
 
-/** Only for sent transactions. From each client's own list of errors. */
+/** Rules for errors of eth_sendRawTransaction, from each client's own list of errors. */
 const rowsOfSends: readonly Row[] = [
   { source: "geth, erigon, reth", kind: "already_known", text: /already known|known transaction/i },
   { source: "OpenEthereum, anvil", kind: "already_known", text: /already (been )?imported/i },
@@ -111,7 +112,7 @@ const rowsOfSends: readonly Row[] = [
   },
 ];
 
-/** Only for log queries. */
+/** Rules for errors of eth_getLogs. */
 const rowsOfLogs: readonly Row[] = [
   {
     source: "Infura, Alchemy, QuickNode, erigon",
@@ -122,8 +123,9 @@ const rowsOfLogs: readonly Row[] = [
 ];
 
 /**
- * Infura uses this code both if a log query is too large and if the daily limit is used up. The
- * daily limit is already recognized by its text.
+ * The last rules for errors of eth_getLogs. Infura returns this code for a log query that is too
+ * large, and also for a used-up daily limit. An earlier rule recognizes the text of the daily
+ * limit.
  */
 const rowsOfOtherLogs: readonly Row[] = [{ source: "Infura", kind: "log_range", code: -32005 }];
 
@@ -191,18 +193,21 @@ export function classifyError(method: string, error: CallError): ErrorKind {
   return error.code === -32603 && error.message.length < 40 ? "transient" : "other";
 }
 
-/** A longer number is not a number of blocks. */
+/** The maximum number of digits. A longer number is not a number of blocks. */
 const digitsMax = 9;
-/** An error can contain a revert reason or a whole request, so only its beginning is searched. */
+/**
+ * Only this number of characters of a message is searched, because a message can contain a whole
+ * request.
+ */
 const charactersMax = 500;
 
 /**
- * How a provider states the number of blocks that it allows. The first pattern that matches
- * decides.
+ * A pattern of the messages in which `source` states the number of blocks that it allows. If
+ * several patterns match, the first one decides.
  */
 type Stated = { source: string; text: RegExp };
 
-/** Patterns that contain the first and last block of a suggested range, both inclusive. */
+/** Patterns for the first and the last block of a suggested range, both inclusive. */
 const pairs: readonly Stated[] = [
   {
     source: "Alchemy, Infura, zkSync",
@@ -210,7 +215,7 @@ const pairs: readonly Stated[] = [
   },
 ];
 
-/** Patterns with a number of blocks, which can have thousands separators or a K for thousands. */
+/** Patterns for a number of blocks, which can have thousands separators or a K for thousands. */
 const widths: readonly Stated[] = [
   { source: "Alchemy", text: /up to an? (?<number>[\d,]+k?) block range/i },
   {
@@ -231,14 +236,13 @@ const widths: readonly Stated[] = [
   { source: "others", text: /limit (?:is |the query to at most )(?<number>[\d,]+k?)/i },
 ];
 
-/** If one of these words follows the number, it limits the number of logs and not of blocks. */
+/** If one of these words follows the number, the number limits logs and not blocks. */
 const results = /\b(?:logs|results?|events)\b/i;
 
 /**
  * Returns the number of blocks that a provider says it allows in one log query. The number is only
- * a hint. The number is used only if it is smaller than the refused range, and longer ranges are
- * requested again later (endpoint-record.ts). So a wrong number slows the reading, but no payment
- * is missed.
+ * a hint. It is used only if it is smaller than the refused range, and longer ranges are requested
+ * again later (endpoint-record.ts). So a wrong number slows the reading, but no payment is missed.
  *
  * @param blocks the length of the refused range
  * @returns at least 1 and less than `blocks`; undefined if the error contains no such number

@@ -1,15 +1,15 @@
 // Learns a provider's limits from its refusals: calls and bytes per request, and calls per second.
 // A rate limit applies to all methods or to a single method. Limits can change, for example with
-// the operator's plan. So the size limits and the limits of single methods are forgotten after ten
-// minutes, and rates grow with each answer.
+// the operator's plan. So learned size limits and learned limits of single methods are forgotten
+// after ten minutes, and rates grow with each answer.
 
 import type { Call } from "./json-rpc.ts";
 
-/** `callsPerSecond`: undefined if no limit is known. */
+/** The current limits of a provider. `callsPerSecond` is undefined if no limit is known. */
 export type Allowance = {
   pausedMs: number;
   callsPerSecond: number | undefined;
-  /** How often the provider demanded fewer calls. */
+  /** The number of times that the provider refused calls because of its rate limit. */
   refusals: number;
 };
 
@@ -17,8 +17,9 @@ export type Pace = {
   /** Returns how long to wait until the first calls of `open` can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
-   * Returns whether the provider rate-limits these calls: it has demanded fewer calls and has not
-   * answered any since then. The operator's own limit does not count.
+   * Returns whether the provider rate-limits these calls: the provider has refused such calls
+   * because of its rate limit, and has answered none since then. The operator's own limit does not
+   * count.
    */
   isThrottled(open: readonly { call: Call }[]): boolean;
   /**
@@ -27,8 +28,9 @@ export type Pace = {
    */
   take<Each extends { call: Call }>(open: Each[]): Each[];
   /**
-   * Records that the provider demands fewer calls.
-   * @param method the refused method, if other methods in the same request were accepted
+   * Records that the provider refused calls because of its rate limit.
+   * @param method the only method to which the limit applies; by default, the limit applies to all
+   *   methods
    */
   limited(method?: string, retryAfterMs?: number): void;
   /** Records that a request with this number of calls was too large for the provider. */
@@ -43,12 +45,12 @@ export type Pace = {
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 /**
- * A refusal never reduces the rate below this value. Otherwise, the reading of a busy chain could
- * fall behind, because some providers refuse calls even at low rates. The operator can set a lower
- * rate.
+ * A refusal never reduces the rate below this number of calls per second. Some providers refuse
+ * calls even at low rates, and at a lower rate the service could fall behind a busy chain. The
+ * operator can set a lower rate.
  */
 const perSecondMin = 25;
-/** A refusal reduces the rate to this share of the average rate before it. */
+/** A refusal reduces the rate to this share of the average rate before the refusal. */
 const share = 0.7;
 const windowMs = 10_000;
 /** Each answered request increases the rate by this number of calls per second. */

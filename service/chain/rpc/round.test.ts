@@ -78,11 +78,11 @@ function throttled(method: string, seen: Promise<void>): Manner {
 }
 
 // In these tests, some endpoints answer only after the test has its result. A read that waits for
-// such an endpoint would never end. With this timeout, it fails instead.
+// such an endpoint would never end. With this timeout, the test fails instead.
 const options = { timeout: 120_000 };
 
 describe("readEach", options, () => {
-  test("waits for a second answer even if that endpoint is late", async (context) => {
+  test("waits for a slow second endpoint, but not for a late third endpoint", async (context) => {
     const first = Promise.withResolvers<void>();
     const seen = Promise.withResolvers<void>();
     const liar = (response: ServerResponse) => {
@@ -115,7 +115,7 @@ describe("readEach", options, () => {
     assert.deepEqual(answer, [{ result: "0x9" }]);
   });
 
-  test("waits for a throttled endpoint if it is needed for a quorum", async (context) => {
+  test("waits for a rate-limited endpoint if the quorum needs its answer", async (context) => {
     const throttling = throttled(balance.method, Promise.resolve());
     const down = { method: balance.method, answer: () => 500 };
     const { network } = await openServers(context, [throttling, down, undefined]);
@@ -134,7 +134,7 @@ describe("readEach", options, () => {
     assert.deepEqual(found, [[{ result: "0x9" }], [{ error }], [{ result: "0x7" }]]);
   });
 
-  test("does not wait for a throttled endpoint if a quorum has answered", async (context) => {
+  test("does not wait for a rate-limited endpoint if a quorum has answered", async (context) => {
     const seen = Promise.withResolvers<void>();
     const manners = [throttled(balance.method, seen.promise), undefined, undefined];
     const { network, events } = await openServers(context, manners);
@@ -147,7 +147,7 @@ describe("readEach", options, () => {
     seen.resolve();
   });
 
-  test("does not wait for a late endpoint, and records one failure", async (context) => {
+  test("does not wait for a late endpoint, and records one failure for it", async (context) => {
     const seen = Promise.withResolvers<void>();
     const late = { method: balance.method, answer: () => seen.promise.then(() => 500) };
     const { network, events, endWaits } = await openServers(context, [late, undefined, undefined]);
@@ -165,7 +165,7 @@ describe("readEach", options, () => {
 });
 
 describe("a read that needs a quorum of endpoints", options, () => {
-  test("calls another endpoint while one endpoint is throttled", async (context) => {
+  test("calls another endpoint while the first is rate-limited", async (context) => {
     const seen = Promise.withResolvers<void>();
     const manners = [throttled(balance.method, seen.promise), undefined, undefined];
     const { network, events } = await openServers(context, manners);
@@ -192,7 +192,7 @@ describe("a read that needs a quorum of endpoints", options, () => {
     assert.deepEqual(events, [{ kind: "rpc_differs", rpc: "0", method: balance.method }]);
   });
 
-  test("waits for a throttled endpoint if there is no other", async (context) => {
+  test("waits for a rate-limited endpoint if there is no other endpoint", async (context) => {
     const manners = [throttled(balance.method, Promise.resolve())];
     const { network } = await openServers(context, manners);
     const view = await network.openView();
@@ -200,17 +200,13 @@ describe("a read that needs a quorum of endpoints", options, () => {
   });
 });
 
-test(
-  "the API's reader calls the next endpoint while the first is throttled",
-  options,
-  async (t) => {
-    const seen = Promise.withResolvers<void>();
-    const manners = [throttled(balance.method, seen.promise), undefined];
-    const urls = await Promise.all(manners.map((manner) => serve(t, manner)));
-    assert.equal(await openChainRpc(urls).request(balance.method, []), "0x7");
-    seen.resolve();
-  },
-);
+test("openChainRpc calls the next endpoint while the first is rate-limited", options, async (t) => {
+  const seen = Promise.withResolvers<void>();
+  const manners = [throttled(balance.method, seen.promise), undefined];
+  const urls = await Promise.all(manners.map((manner) => serve(t, manner)));
+  assert.equal(await openChainRpc(urls).request(balance.method, []), "0x7");
+  seen.resolve();
+});
 
 describe("opening a view of the chain", options, () => {
   for (const open of ["openView", "openNewView"] as const) {

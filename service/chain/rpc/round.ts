@@ -12,9 +12,9 @@ import {
 import { ChainUnavailable } from "./json-rpc.ts";
 
 /**
- * An endpoint is late if it takes longer than `lateMsMin`, and more than `lateFactor` times as long
- * as enough other endpoints needed. The limits are generous, because medians should not be decided
- * only by the fastest endpoints.
+ * An endpoint is late if its response takes longer than `lateMsMin`, and also longer than
+ * `lateFactor` times the time in which enough other endpoints answered. The limits are generous,
+ * because medians should not be decided only by the fastest endpoints.
  */
 export const lateMsMin = 2000;
 const lateFactor = 4;
@@ -32,7 +32,7 @@ type Entry<Value> = {
 
 export type Round<Value> = {
   ask(record: EndpointRecord): void;
-  /** In the order in which the endpoints were asked. */
+  /** The asked endpoints, in the order in which they were asked. */
   entries: readonly Readonly<Entry<Value>>[];
   /**
    * Resolves when an entry changes.
@@ -139,6 +139,10 @@ function recordLate(
   { record, beganMs }: Pick<Entry<unknown>, "record" | "beganMs">,
   enoughMs: number,
 ): void {
-  const times = `no answer after ${Math.round(state.clock() - beganMs)} ms`;
-  recordFailure(state, record, `${times}, enough others after ${Math.round(enoughMs)} ms`);
+  const times = `no answer within ${Math.round(state.clock() - beganMs)} ms`;
+  recordFailure(
+    state,
+    record,
+    `${times}, but enough others answered within ${Math.round(enoughMs)} ms`,
+  );
 }

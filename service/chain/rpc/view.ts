@@ -1,6 +1,6 @@
 // A view is a chain's state in one poll: the newest block, and answers on which a quorum of
-// endpoints agrees. Some facts are not known to every endpoint yet. For these, a view returns the
-// answers of several endpoints. This file also compares answers.
+// endpoints agrees. For a fact that some endpoints may not know yet, a view returns the answers of
+// several endpoints. This file also compares answers.
 
 import type { Hex } from "executable-address";
 import {
@@ -15,10 +15,7 @@ import {
 import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from "./json-rpc.ts";
 import { openRound } from "./round.ts";
 
-/**
- * Returns whether answer number `index` can be used. If it returns false, another endpoint is
- * called.
- */
+/** Returns whether answer number `index` can be used. If it cannot, another endpoint is called. */
 export type Usable = (answer: Answer, index: number) => boolean;
 
 export type View = {
@@ -36,8 +33,8 @@ export type View = {
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
    * Like {@link View.read}, but starts with another endpoint each time. If no answer has a quorum,
-   * the returned answer also comes from another endpoint each time. So if one of two endpoints
-   * gives wrong answers, it can hide a fact at most every second time.
+   * the returned answer also comes from another endpoint each time. So if there are two endpoints
+   * and one gives wrong answers, that endpoint can hide a fact in at most half of the reads.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
@@ -48,14 +45,14 @@ export type View = {
    */
   readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
   /**
-   * Returns the endpoints, starting with another one each time. For facts that some endpoints may
-   * not know yet.
+   * Returns the endpoints, starting with another one each time. Use this function for facts that
+   * some endpoints may not know yet.
    */
   clients(turn: number): EndpointClient[];
   /**
-   * Calls every endpoint of this chain. The result is undefined for an endpoint that failed. After
-   * a quorum of endpoints has usable answers, it is also undefined for endpoints that are late or
-   * rate-limited.
+   * Calls every endpoint of this chain. The result is undefined for an endpoint that failed. The
+   * result is also undefined for an endpoint that is late or rate-limited after a quorum of
+   * endpoints has given usable answers.
    */
   readEach(calls: Call[], usable?: Usable): Promise<(Answer[] | undefined)[]>;
   /**
@@ -66,8 +63,8 @@ export type View = {
   /** The number of endpoints that must agree. */
   quorum: number;
   /**
-   * Whether every endpoint has answered in this view. Endpoints that have been silent for minutes
-   * do not count.
+   * Whether every endpoint has answered in this view, except endpoints that have been silent for
+   * minutes.
    */
   isWhole: boolean;
   /** One entry per endpoint of the chain. */
@@ -158,7 +155,8 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
     const asked = record.endpoint.ask(calls, timeoutMs, onThrottled);
     const answers = await asked.catch(() => undefined);
     if (answers || isThrottled) return answers ?? "gone";
-    // Either the call was too expensive, or the endpoint is down. A cheap call shows which.
+    // Either the call was too expensive, or the endpoint is down. A cheap call shows which is the
+    // case.
     const isAlive = await ask(state, record, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
   },
@@ -168,8 +166,8 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
 const isResult: Usable = (answer) => "result" in answer;
 
 /**
- * Sorts the endpoints. Endpoints with less than one penalty point come first, and each `turn`
- * starts with another endpoint.
+ * Sorts the endpoints for a read. Endpoints with less than one penalty point come first, and each
+ * value of `turn` starts with another endpoint.
  */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;
@@ -282,8 +280,8 @@ const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${
  * Finds the value with the most votes. A value needs at least `quorum` votes, unless all votes are
  * equal. Undefined is not a vote.
  *
- * @returns the indices of the votes for this value; undefined if it has too few votes or another
- *   value has as many
+ * @returns the indices of the votes for this value; undefined if the value has too few votes or if
+ *   another value has equally many
  */
 export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   const places = new Map<string, number[]>();

@@ -44,9 +44,9 @@ describe("findFunding", () => {
   const unknown: [string, Hex][] = [
     ["no code", "0x"],
     ["a revert", "0x5f5ffd"],
-    ["an answer of less than a word", "0x60015ff3"],
-    ["a constant", "0x60075f5260205ff3"],
-    ["slot 200", `0x${whose}5f5260c860205260405f20${loaded}`],
+    ["a balance shorter than 32 bytes", "0x60015ff3"],
+    ["a constant balance", "0x60075f5260205ff3"],
+    ["balances at slot 200", `0x${whose}5f5260c860205260405f20${loaded}`],
     [
       "a balance that is twice the stored number",
       `0x${whose}5f525f60205260405f20548001${loaded.slice(2)}`,
@@ -60,7 +60,7 @@ describe("findFunding", () => {
   }
 
   for (const [name, bytecode] of known) {
-    test(`finds the storage slot of a balance in a token of ${name}`, async () => {
+    test(`finds the storage slot of a balance in a token (${name})`, async () => {
       await world.client.setCode({ address: at("8"), bytecode });
       for (const amount of [1n, 25_000_000n, 2n ** 255n]) {
         assert.equal(await balanceUnder(at("8"), amount), amount);

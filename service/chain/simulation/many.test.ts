@@ -11,8 +11,8 @@ before(async () => {
 });
 after(() => world?.stop());
 
-describe("many simulations", () => {
-  test("a simulation that exceeds the time limit is rejected", async () => {
+describe("openSimulations", () => {
+  test("rejects a simulation that exceeds the time limit", async () => {
     const record = await world.paid();
     const slow: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") await setTimeout(300);
@@ -24,10 +24,10 @@ describe("many simulations", () => {
     });
   });
 
-  test("a simulation throws `ChainUnavailable` if others use all slots for too long", async () => {
+  test("throws `ChainUnavailable` if eight other simulations run for too long", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
-    // Eight simulations run simultaneously. The ninth waits for them until its timeout.
+    // Eight simulations run simultaneously. The ninth waits for one of the eight until its timeout.
     const late: Manner = async (method, params, ask) => {
       if (method === "eth_call") nowMs = 60_001;
       return ask(method, params);
@@ -43,7 +43,7 @@ describe("many simulations", () => {
     });
   });
 
-  test("500 simultaneous requests for one address share one simulation", async () => {
+  test("runs only one simulation for 500 simultaneous requests for an address", async () => {
     const record = await world.paid();
     await world.through(
       (method, params, ask) => ask(method, params),

@@ -6,7 +6,7 @@ import { meter } from "executable-address-contracts";
 import { decodeAbiParameters, encodeDeployData, parseAbiParameters } from "viem/utils";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 
-/** `token`: the zero address means the native coin. */
+/** An account and a token. The zero address as `token` means the native coin. */
 export type Pair = { account: Hex; token: Hex };
 
 /** Undefined if the token did not return a 32-byte word. */
@@ -27,8 +27,8 @@ export type Measured = {
 };
 
 /**
- * Init code can return at most 24,576 bytes. Reading the balances takes up to 10 million gas, which
- * nodes must allow.
+ * The maximum number of measured balances. Init code can return at most 24,576 bytes. Reading the
+ * balances takes up to 10 million gas, which nodes must allow.
  */
 export const pairsMax = 100;
 /**

@@ -18,8 +18,8 @@ before(async () => {
 });
 after(() => world?.stop());
 
-describe("a simulation that is not possible", () => {
-  test("throws `ChainUnavailable` if no node responds", async () => {
+describe("a simulation that cannot run", () => {
+  test("throws `ChainUnavailable` if the node is silent or of another chain", async () => {
     const record = await world.paid();
     await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), ChainUnavailable);
     const other = await startWorld(1);
@@ -51,7 +51,7 @@ describe("a simulation that is not possible", () => {
     }
   });
 
-  test("has the outcome `unknown` if the node refuses to create contracts", async () => {
+  test("has the outcome `unknown` if the node refuses to measure balances", async () => {
     const record = await world.paid();
     let calls = 0;
     await world.through(
@@ -141,7 +141,7 @@ describe("a simulation that is not possible", () => {
   });
 });
 
-describe("a simulation that fails names the call and the reason of", () => {
+describe("a failed simulation reports the index and the reason of", () => {
   const failures: [string, () => Call[], number, RegExp][] = [
     [
       "a call that reverts",
@@ -162,7 +162,7 @@ describe("a simulation that fails names the call and the reason of", () => {
       /^reverted/,
     ],
     [
-      "a return bomb that reverts",
+      "a call that reverts with very long data",
       () => [world.onShop("bomb(uint256 size, bool ok)", "100000", "false")],
       0,
       /./,

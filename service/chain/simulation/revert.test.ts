@@ -19,7 +19,7 @@ const callFailed = (answer: Hex) =>
   });
 
 describe("explainRevert", () => {
-  test("removes control characters from a contract's text", () => {
+  test("replaces control characters in a contract's text", () => {
     assert.equal(explainRevert(reason), "shop?[2J closed?");
   });
 
@@ -64,7 +64,7 @@ describe("explainFailure", () => {
     });
   });
 
-  test("explains an error that names no call", () => {
+  test("returns null as the index if the error names no call", () => {
     assert.deepEqual(explainFailure("0x"), { call: null, reason: "no reason given" });
     assert.deepEqual(explainFailure("0xdeadbeef"), {
       call: null,

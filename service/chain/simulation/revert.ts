@@ -7,10 +7,10 @@ import { decodeErrorResult, parseAbi, size } from "viem/utils";
 /** `call`: the index of the failing call, if the revert data contains it. */
 type Failure = { call: number | null; reason: string };
 
-/** The target of a call has no code. */
+/** The reason if the target of a call has no code. */
 export const noContract = "there is no contract at this address";
 
-/** A call leaves less gas than the factory requires, so the factory reverts (`TooLittleGas`). */
+/** The reason if the factory reverts because a call leaves too little gas (`TooLittleGas`). */
 export const tooLittleGas = "the call succeeds but leaves less than a quarter of its gas";
 
 /** @param data the revert data of the factory's `execute` */
@@ -68,7 +68,8 @@ export function explainRevert(data: Hex): string {
 }
 
 /**
- * Shortens the text and replaces unusual characters. A contract of a stranger may have chosen it.
+ * Shortens the text and replaces all characters except printable ASCII, because any contract can
+ * choose the text.
  */
 export function shortAscii(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);

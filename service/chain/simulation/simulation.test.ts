@@ -87,7 +87,7 @@ describe("a simulation that succeeds", () => {
   });
 
   for (const held of [0n, 40n]) {
-    test(`assumes the requested 100 if the address has ${held}`, async () => {
+    test(`assumes the requested balance of 100 if the address has only ${held}`, async () => {
       const record = await world.newRecord();
       if (held > 0n) await world.pay(record.address, held);
       const simulation = await world.simulate(record);
@@ -100,7 +100,7 @@ describe("a simulation that succeeds", () => {
     });
   }
 
-  test("assumes the requested amount even if the calls accept less", async () => {
+  test("assumes the requested amount even if the calls also accept a smaller amount", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const collect = (recipient: Hex, least: bigint, most: bigint) =>
       payWithTolerance({ token: world.token, recipient, least, most }).calls;
@@ -162,7 +162,7 @@ describe("a simulation that succeeds", () => {
     ]);
   });
 
-  test("reports the accounts in the intent even if the token emits no logs", async () => {
+  test("reports balance changes of the intent's accounts if the token emits no logs", async () => {
     const token = await world.deployOdd("SilentToken");
     const record = await world.paid([transfer(token)], { token });
     assert.deepEqual(changesOf(await world.simulate(record), names(record)), [
@@ -189,7 +189,7 @@ describe("a simulation that succeeds", () => {
     );
   });
 
-  test("reports how many balances were not measured if there are too many", async () => {
+  test("reports the number of unmeasured balances if there are too many to measure", async () => {
     // Bytecode: PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);
@@ -206,7 +206,7 @@ describe("a simulation that succeeds", () => {
     assert.equal(simulation.unmeasured, 150);
   });
 
-  test("reports only the accounts in the intent without `eth_simulateV1`", async () => {
+  test("reports only accounts in the intent if the node lacks `eth_simulateV1`", async () => {
     const record = await world.paid();
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
@@ -222,7 +222,7 @@ describe("a simulation that succeeds", () => {
     });
   });
 
-  test("needs no support for blocks by hash", async () => {
+  test("works with a node that does not support blocks by hash", async () => {
     await world.through(unhashed, async (url) => {
       assert.equal((await world.simulate(await world.newRecord(), url)).outcome, "succeeds");
     });

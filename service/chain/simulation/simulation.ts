@@ -33,11 +33,12 @@ import { findFunding } from "./funding.ts";
 import { callGas, type Measured, meterCode, type Pair, pairsMax, parseMeter } from "./meter.ts";
 import { explainFailure } from "./revert.ts";
 
-/** `tokens` are tokens whose symbol is known. */
+/** The chain of a simulation. `tokens` are the listed tokens, whose symbols are known. */
 export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 
 /**
- * Makes at most four calls to the node, or five if the node does not support blocks by hash.
+ * Simulates the execution of `subject` at `block`. Makes at most four calls to the node, or five if
+ * the node does not support blocks by hash.
  *
  * @throws {ChainUnavailable} if the chain cannot be read
  * @throws {StatusError} if the node's answers are inconsistent, or if the token does not answer
@@ -191,7 +192,8 @@ export function openSimulations(
 }
 
 /**
- * `isGuess`: the contract may not be a token. Then a missing balance is not reported as unmeasured.
+ * If `isGuess` is true, the contract may not be a token, so a missing balance is not reported as
+ * unmeasured.
  */
 type ReadPair = Pair & { isGuess: boolean };
 
@@ -266,7 +268,7 @@ function findNamed({ calls }: Intent): Hex[] {
 
 type Discovered = {
   gasUsed: number;
-  /** The largest transfers come first, according to the logs. Each pair occurs once. */
+  /** Sorted by the transferred amounts in the logs, largest first. Each pair occurs once. */
   pairs: Pair[];
 };
 

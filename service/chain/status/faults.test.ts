@@ -59,7 +59,7 @@ const logless: Manner = async (method, params, ask) =>
   method === "eth_getLogs" ? [] : ask(method, params);
 
 /**
- * Turns a Recovered log into an Executed log with equal balances before and after the execution.
+ * Converts a Recovered log to an Executed log with equal balances before and after the execution.
  */
 const asExecuted = (log: object & { topics?: Hex[]; data?: Hex }) => ({
   ...log,
@@ -149,7 +149,7 @@ for (const [name, read] of Object.entries(readers)) {
       await assert.rejects(readFrom(record, plain), /balanceOf/);
     });
 
-    test("changes its chain during every attempt", async () => {
+    test("reorganizes its chain during every attempt", async () => {
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -182,14 +182,14 @@ for (const [name, read] of Object.entries(readers)) {
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("that returns no logs, but then without recoveries", async () => {
+    test("that omits the logs of a recovery, but contains no recoveries", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");
       assert.deepEqual([status.execution, status.recoveries], [null, []]);
     });
 
-    test("that reorganizes its chain meanwhile", async () => {
+    test("that reorganizes its chain during the read", async () => {
       const record = await executed();
       const { calls } = await readFrom(record, plain);
       for (let at = 0; at < calls.length; at++) {
@@ -233,7 +233,7 @@ describe("a status read by the service", () => {
       /^expected 256 bytes from the probe, found 255/,
     ],
     [
-      "of another time",
+      "with the time of another block",
       answering((answer) => `${answer.slice(0, 66)}${word(7)}${answer.slice(130)}`),
       /^expected time \d+, found 7$/,
     ],
@@ -248,7 +248,7 @@ describe("a status read by the service", () => {
     });
   }
 
-  test("is completed in later attempts if the node's limits interrupt it", async () => {
+  test("continues in the next attempt if the node's limits interrupt it", async () => {
     const record = await executed();
     await world.mine(100);
     const node = await startNode(world.rpcUrl, forgetful(narrow(2)));
@@ -260,13 +260,13 @@ describe("a status read by the service", () => {
     }
     assert.equal(status?.execution?.held, "130");
     assert.ok(failures.length > 1);
-    assert.match(failures[0]!, /blocks of 0x[0-9a-fA-F]{40} are still unread/);
+    assert.match(failures[0]!, /the logs of 0x[0-9a-fA-F]{40} in \d+ blocks are unread/);
     await node.stop();
   });
 });
 
-describe("the service after a failed status read", () => {
-  test("caches nothing, so a later read finds the execution", async () => {
+describe("a failed status read", () => {
+  test("leaves no events in the cache, so that the next read finds the execution", async () => {
     const record = await executed();
     await world.mine(200);
     let isLogless = true;
@@ -312,7 +312,7 @@ describe("readStatus", () => {
     });
   });
 
-  test("throws `evidence_unavailable` if the node's limits are too low", async () => {
+  test("throws `evidence_unavailable` if the node refuses logs of a single block", async () => {
     const record = await executed();
     const node = await startNode(world.rpcUrl, forgetful(narrow(0)));
     await assert.rejects(readStatus(record, { rpc: node.rpcUrl }), {

@@ -1,7 +1,7 @@
-// Runs random actions on a real chain, including reorganizations. After each step, the status must
-// be the same in the library, in the service, in a second implementation of the rule, and in the
-// contract's actual behavior. TESTS=long runs ten histories instead of four. HISTORIES sets their
-// number, and SEED selects other histories. A failure message contains the seed.
+// Runs random actions on a real chain, including reorganizations. After each step, the library, the
+// service, and a second implementation of the rule must return the same status, and the contract
+// must behave accordingly. TESTS=long runs ten histories instead of four. HISTORIES sets the number
+// of histories, and SEED selects other histories. A failure message contains the seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -91,11 +91,11 @@ async function assertTrue(record: AddressRecord, status: AddressStatus) {
   );
 }
 
-describe("random histories", () => {
+describe("the status after random actions", () => {
   const reached = new Map<AddressState, number>();
 
   for (let seed = firstSeed; seed < firstSeed + histories; seed++) {
-    test(`the service, the library, and the contract always agree (seed ${seed})`, async () => {
+    test(`is equal in the service, the library, and the contract (seed ${seed})`, async () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
@@ -125,7 +125,7 @@ describe("random histories", () => {
     });
   }
 
-  test("the random histories reach every state", { skip: histories < 10 }, () => {
+  test("takes each of the six states at least once", { skip: histories < 10 }, () => {
     assert.equal(reached.size, 6, JSON.stringify([...reached]));
   });
 });

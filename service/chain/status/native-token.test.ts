@@ -39,12 +39,12 @@ async function bothReadings(record: Awaited<ReturnType<typeof expiredWith>>) {
   return (await ours).recoverable;
 }
 
-describe("the recoverable amounts of a token that is also the native coin", () => {
-  for (const [name, code, amount] of [
-    ["wei for wei", coin, "5000000000000"],
-    ["with other decimals", coarseCoin, "5"],
+describe("the recoverable amounts of an expired address", () => {
+  for (const [decimals, code, amount] of [
+    ["18", coin, "5000000000000"],
+    ["6", coarseCoin, "5"],
   ] as const) {
-    test(`contain the balance once, as the token (${name})`, async () => {
+    test(`contain a native-coin token with ${decimals} decimals only once`, async () => {
       const token: Hex = `0x${"c0".repeat(19)}${code.length.toString(16)}`;
       await world.client.setCode({ address: token, bytecode: code });
       const record = await expiredWith(token, 5n * 10n ** 12n);
@@ -53,7 +53,7 @@ describe("the recoverable amounts of a token that is also the native coin", () =
     });
   }
 
-  test("control: contain both balances if the token and the coin are separate", async () => {
+  test("contain both the token and the native coin if these are separate", async () => {
     const record = await expiredWith(world.token, 7n);
     await world.pay(record.address, 130n);
     const found = await bothReadings(record);

@@ -31,15 +31,15 @@ type Refused = { refused: string };
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * The bounded cache of one chain, from which any entry can be evicted. To read a cached, executed
- * address takes one call. To read another address can take up to {@link spansMax} calls, if the
- * node limits the range.
+ * The cache of past events on one chain. The cache is bounded, so any entry can be evicted. Reading
+ * a cached, executed address takes one call. Reading another address can take up to {@link
+ * spansMax} calls if the node limits the range.
  */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
   /**
-   * By the token's lowercase address, whether the token is the native coin. Only tokens that were
-   * tested have an entry.
+   * Whether a token is the native coin, by the token's lowercase address. Only tested tokens have
+   * an entry.
    */
   nativeTokens: Map<Hex, boolean>;
   /**
@@ -54,12 +54,12 @@ export const newPastCache = (): PastCache => ({
   spanBlocks: spanBlocksMax,
 });
 
-/** Most nodes that limit the range accept this number of blocks. */
+/** The initial number of blocks per request. Most nodes that limit the range accept this number. */
 const spanBlocksMax = 10_000;
 const knownMax = 20_000;
 /**
- * Events are cached only after this number of later blocks, so that ordinary reorganizations do not
- * affect the cache.
+ * An event is cached only after this number of later blocks, so that ordinary reorganizations do
+ * not affect the cache.
  */
 const settledBlocks = 64;
 /**
@@ -118,7 +118,7 @@ async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, 
   const settled = Math.min(next - 1, to - settledBlocks);
   if (settled >= from) await remember(view, cache, vault, logs, settled);
   if (next <= to)
-    throw new ChainUnavailable(`${to - next + 1} blocks of ${vault} are still unread`);
+    throw new ChainUnavailable(`the logs of ${vault} in ${to - next + 1} blocks are unread`);
   return logs;
 }
 

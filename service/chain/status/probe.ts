@@ -14,15 +14,16 @@ import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rp
 export type Holder = { vault: Hex; token: Hex };
 
 /**
- * The size of the fields before the list: the chain ID, the time, and the list's offset and length.
+ * The size of the fields before the list of balances: the chain ID, the time, and the list's offset
+ * and length.
  */
 const headBytes = 128;
 const holdingBytes = 128;
 
 /**
- * The maximum number of addresses per call. The result of init code is limited like deployed code
- * to 24,576 bytes, at 200 gas per byte, which is enough for 191 addresses. With proxied tokens, a
- * call takes 7 million gas. Nodes allow at least 25 million.
+ * The maximum number of addresses per call. Like deployed code, the result of init code is limited
+ * to 24,576 bytes, which is enough for 191 addresses, and costs 200 gas per byte. With proxied
+ * tokens, a call takes 7 million gas. Nodes allow at least 25 million gas.
  */
 export const holdersMax = 150;
 
@@ -105,9 +106,10 @@ function holdingsIn(
 }
 
 /**
- * Returns `holdings`, with a native balance of zero if the token is the native coin. Whether it is
- * the native coin is tested once per token, as soon as an address has a balance in both. The result
- * is stored in `known`. Without state overrides, the test is not possible, and both balances count.
+ * Returns `holdings`, with a native balance of zero if the token is the native coin. Each token is
+ * tested once, as soon as an address has a balance in both the token and the native coin, and the
+ * result is stored in `known`. Without state overrides, the test is not possible, so both balances
+ * count.
  */
 export async function countOnce(
   { ask }: AtBlock,
@@ -136,7 +138,8 @@ export async function countOnce(
 }
 
 /**
- * Returns the native balance of one address. `holdings` is the result of {@link countOnce} for it.
+ * Returns the native balance of one address. `holdings` is the result of {@link countOnce} for this
+ * address.
  */
 export const coinOf = (holdings: readonly Holding[]): bigint =>
   holdings.reduce((least, { native }) => (native < least ? native : least), holdings[0]!.native);

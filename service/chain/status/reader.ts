@@ -73,8 +73,8 @@ export class AddressUnreadable extends ChainUnavailable {}
  */
 const answersMax = 20_000;
 /**
- * The maximum number of blocks cached by number. The cache is cleared when the newest block
- * changes.
+ * The maximum number of blocks that are cached by number. A cached block is used only until the
+ * newest block changes.
  */
 const earlierMax = 100;
 /**
@@ -167,8 +167,8 @@ async function readStatus(
   try {
     return statusOf(subject, view.block, holding, addEvents(subject, noPast, events));
   } catch (error) {
-    // The address has code that does not match its events, so some events were missing. The next
-    // read must not use the cache.
+    // The address has code that does not match its events, so some events are missing. The next
+    // read must not use the cached events.
     past.known.delete(subject.address);
     throw error;
   }

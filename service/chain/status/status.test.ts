@@ -51,7 +51,7 @@ describe("the state of an address", () => {
     });
   });
 
-  test("is `partially_funded` below the requested amount", async () => {
+  test("is `partially_funded` if the balance is below the requested amount", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 1n);
     assert.equal(await stateOf(record), "partially_funded");
@@ -59,7 +59,7 @@ describe("the state of an address", () => {
     assert.equal(await stateOf(record), "partially_funded");
   });
 
-  test("is `funded` from the requested amount on", async () => {
+  test("is `funded` if the balance is at least the requested amount", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     assert.equal(await stateOf(record), "funded");
@@ -71,7 +71,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("is `executed`, with the transaction, the block, and both balances", async () => {
+  test("is `executed` after an execution, which the status describes", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const receipt = await world.execute(record);
@@ -115,7 +115,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, []);
   });
 
-  test("an intent stays open until the end of the second in which it expires", async () => {
+  test("changes to `expired` one second after `expirationTimestamp`", async () => {
     const empty = await world.newRecord();
     const paid = await world.newRecord();
     await world.pay(paid.address, 100n);
@@ -129,7 +129,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoverable, [{ token: world.token, amount: "100" }]);
   });
 
-  test("is `recovered` after a recovery, which is listed with its measured amounts", async () => {
+  test("is `recovered` after a recovery, whose measured amount the status contains", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 60n);
     await world.mineAt(record.intent.expirationTimestamp + 1);
@@ -156,7 +156,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoveries, []);
   });
 
-  test("depends only on the requested token", async () => {
+  test("does not depend on the balances of other tokens", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await world.pay(record.address, 500n, other);
@@ -171,8 +171,8 @@ describe("the state of an address", () => {
   });
 });
 
-describe("many statuses", () => {
-  test("400 statuses are returned in the order of their addresses", async () => {
+describe("400 simultaneous status reads", () => {
+  test("return the status of the requested address", async () => {
     const records = await Promise.all(Array.from({ length: 400 }, () => world.newRecord()));
     await world.pay(records[399]!.address, 100n);
     clock += 1000;
@@ -203,7 +203,7 @@ describe("a status after a reorganization", () => {
     assert.equal(status.execution?.blockNumber, status.block.number);
   });
 
-  test("does not contain stored events of removed blocks", async () => {
+  test("does not contain cached events of removed blocks", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     await world.mine(1);
