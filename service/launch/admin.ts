@@ -1,5 +1,5 @@
-// Defines the operator's command `launch`. It takes an operator, who needs only a funded key, to
-// the proof of a first payment.
+// Defines the operator's command `launch`, which deploys the contracts, receives a first payment,
+// and proves it. The operator needs only the private key of a wallet that can pay for the gas.
 
 import type { Config } from "../config.ts";
 import type { Command } from "../store/command.ts";

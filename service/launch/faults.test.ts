@@ -17,7 +17,7 @@ async function startChain(t: TestContext): Promise<BareChain> {
   return chain;
 }
 
-describe("a launch that is refused", () => {
+describe("a refused launch", () => {
   test("spends nothing if the gas price is above `maxFeePerGas`", async (t) => {
     const chain = await startChain(t);
     const file = chain.env.CHAINS_FILE;
@@ -31,7 +31,7 @@ describe("a launch that is refused", () => {
     assert.equal(existsSync(chain.config.dataDirectory), false);
   });
 
-  test("names both wallets if another key started it", async (t) => {
+  test("names both wallets if the launch was started with another key", async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const state = journalOf(chain);
@@ -44,7 +44,7 @@ describe("a launch that is refused", () => {
   });
 });
 
-describe("--resume --dry-run", () => {
+describe("launch --resume --dry-run", () => {
   test("prints the progress of a launch and sends nothing", async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
@@ -113,7 +113,7 @@ describe("a launch executes exactly once", () => {
     assert.equal(indexes.filter((index) => index === 1).length, 9, "the keyless one, and eight");
   });
 
-  test("although one of two endpoints invents receipts", async (t) => {
+  test("although one of two endpoints returns false receipts", async (t) => {
     const chain = await startChain(t);
     const sent: string[] = [];
     let lies = 0;
@@ -133,11 +133,11 @@ describe("a launch executes exactly once", () => {
   });
 
   for (const [what, counted] of [
-    ["the first send", 1],
-    ["the third send", 3],
+    ["the first transaction", 1],
+    ["the third transaction", 3],
   ] as const) {
     test(
-      `although ${what} was mined but answered with an error`,
+      `although a node returned an error for ${what} and mined it`,
       counted === 1 ? {} : onlyLong,
       async (t) => {
         const chain = await startChain(t);
@@ -160,8 +160,8 @@ const falseReceipt = (transactionHash: Hex) => ({
   ...{ status: "0x1", gasUsed: "0x5208", effectiveGasPrice: "0x1" },
 });
 
-describe("a launch with one lying endpoint out of two", () => {
-  test("writes no receipt while the endpoint lies about hashes", async (t) => {
+describe("a launch with two endpoints", () => {
+  test("writes no receipt while one endpoint returns wrong block hashes", async (t) => {
     const chain = await startChain(t);
     let isLying = false;
     chain.watch(async ({ method, params }, forward, index) => {

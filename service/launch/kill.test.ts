@@ -150,7 +150,7 @@ describe("a launch that is killed", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test("ends with the same proof if it is killed while proving", onlyLong, async (t) => {
+  test("creates the same proof if it is killed while it writes the proof", onlyLong, async (t) => {
     const chain = await startChain(t);
     await runLaunch(chain).done;
     const first = await runLaunch(chain).done;

@@ -58,7 +58,7 @@ describe("a launch spends nothing if", () => {
     await assertRefused(chain, wallet);
   });
 
-  test("there is only one endpoint, a wrong chain, or no `eth_getProof`", async (t) => {
+  test("a check of the endpoints fails", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /requires endpoints of two different providers, found 1/, {
       rpcUrls: [chain.rpcUrls[0]!],
@@ -75,7 +75,7 @@ describe("a launch spends nothing if", () => {
     await assertRefused(chain, /expected an RPC endpoint of chain 84532, found chain 1/);
   });
 
-  test("the chain is unknown, or `--resume` has nothing to resume", async (t) => {
+  test("an option does not match the chains file or the journal", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /--chain: expected one of base-sepolia, found sepolia/, {
       chainName: "sepolia",
@@ -84,7 +84,7 @@ describe("a launch spends nothing if", () => {
   });
 });
 
-describe("launch", () => {
+describe("a launch", () => {
   test("proves its payment and costs within 10 % of the dry run's estimate", async (t) => {
     const chain = await startChain(t);
     const before = await chain.client.getBalance({ address: chain.wallet });
@@ -106,7 +106,7 @@ describe("launch", () => {
     const { fundingWei } = deterministicDeployer;
     const gasRatio =
       Number(BigInt(planned.cost.estimatedWei) - fundingWei) / Number(spent - fundingWei);
-    t.diagnostic(`of the gas only: ${gasRatio}`);
+    t.diagnostic(`estimated gas divided by used gas: ${gasRatio}`);
     assert.ok(gasRatio > 0.9 && gasRatio < 1.1, `${gasRatio}`);
     // A node rejects a transaction if the wallet cannot pay the whole gas limit at the maximum fee.
     const { neededWei, estimatedWei } = planned.cost;

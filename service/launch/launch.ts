@@ -1,7 +1,7 @@
-// Launches the service on a chain: checks the endpoints and the cost, deploys the contracts,
-// creates an address, waits for a payment, executes the address, and proves the outcome. The same
-// command continues an interrupted launch. journal.ts stores everything that cannot be read from
-// the chain.
+// Implements the command `launch`, which prepares a chain for the service: checks the endpoints and
+// the cost, deploys the contracts, creates an address, waits for a payment, executes the address,
+// and proves the outcome. The same command continues an interrupted launch. journal.ts stores
+// everything that cannot be read from the chain.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -225,8 +225,9 @@ function showAddress({ chain, config, report }: Launch, record: AddressRecord): 
 }
 
 /**
- * The maximum number of consecutive failed attempts to read the address, which take about a minute.
- * An attempt fails if the endpoints are at different blocks, or if an endpoint does not respond.
+ * The maximum number of consecutive failed attempts to read the address. Together, these attempts
+ * take about a minute. An attempt fails if the endpoints are at different blocks, or if an endpoint
+ * does not respond.
  */
 const attemptsMax = 30;
 
@@ -255,9 +256,10 @@ async function executePaid(
     if (status.state === "funded") {
       const isExecuted = hasSucceeded(run.journal.state, toHex(encodeExecution(record.intent)));
       if (!isExecuted || lags === attemptsMax) await execute(run, record, readState);
-      else if (++lags === 1) report("Executed. Waiting until the other endpoints show it.");
+      else if (++lags === 1)
+        report("The execution is mined. Waiting until the other endpoints show it.");
     } else if (status.state !== "unfunded" && status.state !== "partially_funded") {
-      throw new Error(`${record.address}: expected funded, found ${status.state}, which is final`);
+      throw new Error(`${record.address}: expected the state funded, found ${status.state}`);
     } else if (shown !== status.balance) {
       shown = status.balance;
       report(`Waiting for the payment: ${status.balance} of ${record.intent.amount} base units.`);
@@ -298,7 +300,7 @@ async function execute(
 
 /**
  * If the execution was not sent because it would revert, returns an error with the reason for the
- * operator. For example, tokens reject transfers while they are paused or if they block the
+ * operator. For example, a token rejects transfers while it is paused, or if it blocks the
  * recipient.
  */
 function explainRejection(error: unknown, address: Hex): unknown {

@@ -159,7 +159,7 @@ export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promis
   };
 }
 
-/** Returns the status of the address that a quorum of the endpoints agrees on, if there is one. */
+/** Returns the status of the record's address on which a quorum of the endpoints agrees. */
 export async function readState({ chain, rpcs, quorum }: Launch, record: AddressRecord) {
   const agreed = await blockHashOf(rpcs, { quorum, chainId: chain.chainId });
   return readAgreed(record, agreed, { rpcs, quorum });

@@ -36,7 +36,7 @@ export async function inspectEndpoints(chain: Chain): Promise<EndpointReport[]> 
           faults.push("returns no logs, which are needed to find payments");
         if (report.differsOn.length > 0) faults.push(`differs on ${report.differsOn.join(", ")}`);
       }
-      // Shows only the host, because the rest of the URL may contain a key.
+      // Only the host is shown, because the rest of the URL may contain an API key.
       return { ...report, endpoint: new URL(url).host, faults };
     }),
   );
@@ -116,13 +116,13 @@ type Estimated = {
  */
 const executionGasUsual = 110_000n;
 /**
- * A placeholder. The data fee depends on the size of the signed transaction, so there must be a
- * signature.
+ * A placeholder for the signature. The data fee depends on the size of the signed transaction, so
+ * the transaction must contain a signature.
  */
 const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParity: 0 } as const;
 
 /**
- * The wallet must be able to pay this multiple of the expected fee. The gas limit is up to
+ * The wallet must be able to pay the expected fee times this factor. The gas limit is up to
  * {@link gasMargin} times the estimate, and viem's maximum fee is 1.2 times the base fee.
  */
 const feeMargin = gasMargin * 1.2;

@@ -52,7 +52,7 @@ async function startChain(t: TestContext) {
 
 const addressOf = (chain: BareChain) => makeRecord(journalOf(chain).intent!).address;
 
-describe("a repeated launch after a reorganization", () => {
+describe("a launch that is repeated after a reorganization", () => {
   // The blocks of the launch: 1 deployer's funding, 2 deployer, 3 factory, 4 to 8 periphery, 9
   // payment, 10 execution.
   const cases = [
@@ -65,7 +65,7 @@ describe("a repeated launch after a reorganization", () => {
   ] as const;
   for (const [what, left] of cases) {
     const options = left === 9 || left === 0 ? {} : onlyLong;
-    const name = `repeats only the missing steps after the removal of ${what}`;
+    const name = `repeats only the steps that are missing after the removal of ${what}`;
     test(name, options, async (t) => {
       const { chain, undo, assertPaidOnce } = await startChain(t);
       const first = await runLaunch(chain).done;
@@ -90,7 +90,7 @@ describe("a repeated launch after a reorganization", () => {
     });
   }
 
-  test("accepts its old transaction if it was mined instead of the replacement", async (t) => {
+  test("accepts an original transaction that was mined instead of its replacement", async (t) => {
     const { chain, undo } = await startChain(t);
     const { client } = chain;
     await client.setAutomine(false);
@@ -120,20 +120,24 @@ describe("a repeated launch after a reorganization", () => {
     assert.equal(await countSent(chain), 8, "each step once");
   });
 
-  test("deploys the factory again if its transaction was mined too early", onlyLong, async (t) => {
-    const { chain, undo } = await startChain(t);
-    await runLaunch(chain).done;
-    const raws = journalOf(chain).sent.map(({ raw }) => raw);
-    // Nodes can mine removed transactions again after a reorganization. Here, they mine only the
-    // first two transactions in the journal (the funding and the factory), and not the
-    // deployer's.
-    await undo(0, raws.slice(0, 2));
-    assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);
-    const launched = await runLaunch(chain).done;
-    assert.ok("outcome" in launched);
-    assert.equal(launched.outcome, "executed");
-    assert.equal(await countSent(chain), 9, "the factory's first transaction did nothing");
-  });
+  test(
+    "deploys the factory again if its transaction preceded the deployer",
+    onlyLong,
+    async (t) => {
+      const { chain, undo } = await startChain(t);
+      await runLaunch(chain).done;
+      const raws = journalOf(chain).sent.map(({ raw }) => raw);
+      // Nodes can mine removed transactions again after a reorganization. Here, they mine only the
+      // first two transactions in the journal (the funding and the factory), and not the
+      // deployer's.
+      await undo(0, raws.slice(0, 2));
+      assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);
+      const launched = await runLaunch(chain).done;
+      assert.ok("outcome" in launched);
+      assert.equal(launched.outcome, "executed");
+      assert.equal(await countSent(chain), 9, "the factory's first transaction did nothing");
+    },
+  );
 });
 
 describe("a launch that waits for its payment", () => {

@@ -1,11 +1,11 @@
 // Sends a launch's transactions, and waits until they are mined. Sends a transaction again if the
-// endpoint has lost it, and raises the fee if it is too low.
+// endpoint has lost the transaction, and raises a fee that is too low.
 //
-// No step takes effect twice. Each transaction uses the nonce after the newest mined
-// transaction. So all pending transactions have the same nonce, and only one of them can be mined.
-// A transaction is not signed if it has the same recipient, value, and calldata as a mined
-// transaction. This rule matters if an endpoint lags behind and does not show the effect of the
-// mined transaction yet.
+// No step takes effect twice. Each transaction uses the nonce after the newest mined transaction.
+// So all pending transactions have the same nonce, and only one of them can be mined. A transaction
+// is not signed if it has the same recipient, value, and calldata as a mined transaction.
+// Otherwise, the launch could repeat a step if an endpoint lags behind and does not show the effect
+// of the mined transaction yet.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -58,7 +58,7 @@ export type Sending = {
  */
 class NonceTaken extends StepError {}
 
-/** Thrown if the endpoint refuses a transaction. It is then in no known mempool. */
+/** Thrown if the endpoints refuse a transaction, which is then in no known mempool. */
 class SendRefused extends CallRefused {}
 class NotSent extends StepError {}
 
@@ -98,7 +98,7 @@ const withNonce = ({ journal }: Sending, nonce: number) =>
 
 async function send(sending: Sending, raw: Hex): Promise<Hex> {
   const { journal, report } = sending;
-  // Nobody has the key of this transaction's sender, so its nonce and fee are fixed.
+  // Nobody has the private key of this transaction's sender, so the nonce and the fee are fixed.
   if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
   const { nonce = 0 } = parseTransaction(raw);
   const same = journal.state.sent.filter((each) => hasSameEffect(each.raw, raw));
@@ -132,7 +132,8 @@ async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await sending.readReceipt(sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
-    // A reorganization can move a transaction before the deployment of the contract that it calls.
+    // A reorganization can move a transaction to a block before the deployment of the called
+    // contract.
     const at = { blockHash: receipt.blockHash };
     const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
     if (code === "0x") return;
@@ -165,8 +166,8 @@ const pollsMax = 1_800;
 const refusalsMax = 3;
 
 /**
- * Calls `attempt` repeatedly until it returns a result. Reports every minute what it is waiting
- * for.
+ * Calls `attempt` repeatedly until it returns a result. Reports the reason for the delay every
+ * minute.
  *
  * @throws after one hour, or after {@link refusalsMax} refusals in a row
  */
@@ -190,7 +191,7 @@ async function wait<Result>(
       why =
         head.number === first.number
           ? `the chain has no block after ${head.number}`
-          : `too few endpoints show it in blocks ${first.number + 1} to ${head.number}`;
+          : `too few endpoints return its receipt in blocks ${first.number + 1} to ${head.number}`;
     } catch (error) {
       const isRefused = error instanceof CallRefused;
       if (!isRefused && !(error instanceof ChainUnavailable)) throw error;
@@ -209,8 +210,8 @@ async function wait<Result>(
 }
 
 /**
- * If the transaction is not mined within `patienceBlocks`, the fee is raised. At most
- * `signaturesMax` versions of a transaction are signed.
+ * If a transaction is not mined within `patienceBlocks`, its fee is raised. At most `signaturesMax`
+ * versions of a transaction are signed.
  */
 const patienceBlocks = 10;
 const signaturesMax = 10;
@@ -392,8 +393,8 @@ const removed =
 /**
  * Reads the receipts of all stored transactions again, because a reorganization may have removed a
  * transaction. Waits for the transactions that are in a mempool. Skips transactions that cannot be
- * mined, because no transaction with an earlier nonce is in a block or a mempool. If they are still
- * needed, a later step sends them again.
+ * mined, because the transaction with an earlier nonce is in no block and no mempool. A later step
+ * sends a skipped transaction again if it is still needed.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;
@@ -407,7 +408,7 @@ export async function settleSent(sending: Sending): Promise<void> {
     }
     const isTaken = (await readNonce(sending)) > nonce;
     const known = await Promise.all(own.map(({ hash }) => isKnown(sending, hash)));
-    // A transaction is not mined while an earlier nonce has no transaction in a block or mempool.
+    // A transaction cannot be mined while the transaction with an earlier nonce is missing.
     isBehindGap ||= !isTaken && !known.includes(true);
     if (isBehindGap) continue;
     await awaitMined(sending, own.at(-1)!).catch((error) => {

@@ -94,7 +94,7 @@ describe("a launch on a chain that stops mining", () => {
     await assertExecuted(chain, run.done);
   });
 
-  test("reports the outcome of each transaction with `--resume` after Ctrl-C", async (t) => {
+  test("reports the status of each transaction if it is resumed after Ctrl-C", async (t) => {
     const chain = await startStopped(t);
     const admin = resolve(import.meta.dirname, "../admin.ts");
     const args = [admin, "launch", "--chain", "base-sepolia", "--key-file", chain.keyFile];
@@ -130,7 +130,7 @@ describe("a launch on a chain that stops mining", () => {
 });
 
 describe("a launch whose fee is too low", () => {
-  test("raises the fee if the base fee is higher", async (t) => {
+  test("raises the fee if the base fee rises above it", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     await run.prints(/^sending /);
