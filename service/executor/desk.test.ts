@@ -44,7 +44,10 @@ describe("a request for the status of an address", () => {
   let stores: Store[];
   let drawn = 0;
 
-  /** Opens what one server needs: `look` finds the job of an address and wakes it if necessary. */
+  /**
+   * Opens the functions of one server. `look` finds the job of an address and makes it due if
+   * necessary.
+   */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];
     return {
@@ -119,7 +122,7 @@ describe("a request for the status of an address", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("retries a return an hour after it was not worth its gas", async () => {
+  test("retries a return after an hour if it was not worth its gas", async () => {
     const address = newAddress();
     const recoverable = [{ token: native, amount: "1" }];
     const dust = { state: "executed" as const, recoverable };
@@ -144,7 +147,7 @@ describe("a request for the status of an address", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
-  test("makes a job that waits for more money due if the amount is complete", async () => {
+  test("makes a job due that waits for more money if the address is now funded", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, { state: "partially_funded", balance: "1" }));
@@ -159,7 +162,7 @@ describe("a request for the status of an address", () => {
     assert.equal(await look(seen(address, { ...funded, ...at(102) })), true);
   });
 
-  test("does not fail if the database fails", async () => {
+  test("makes no job due, but succeeds, if the database fails", async () => {
     const closed = await openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const wake = openWake(closed.db, log);
     await closed.close();
@@ -213,7 +216,7 @@ test("an executor counts as active for a minute after the last renewal of its le
 });
 
 describe("an API server and an executor with a shared database", () => {
-  test("native coin is returned only after a status request", async (context) => {
+  test("return native coin only after a status request", async (context) => {
     const world = await startWorld();
     const postgres = await startPostgres();
     const databaseUrl = postgres.url;

@@ -101,7 +101,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("reports which share of the daily budget is used", async () => {
+  test("reports the used share of the daily budget", async () => {
     await executor.stop();
     executor = start({ ...testConfig, executorGasPerDayMax: String(10n ** 15n) });
     const readShare = async () =>
@@ -128,7 +128,7 @@ describe("the executor on a real chain", () => {
     assert.equal(hash, block.hash);
   });
 
-  test("returns surplus, late money, and a wrong token", async () => {
+  test("returns surplus, late payments, and a token that the intent does not request", async () => {
     const record = await world.newRecord({ amount: 100n });
     await saveRecords(store, [record]);
     await world.pay([{ to: record.address, amount: 130n }]);
@@ -194,7 +194,7 @@ describe("the executor on a real chain", () => {
     assert.equal(sent.length, 0, "a budget of 1 wei was exceeded");
   });
 
-  test("finds payments that were made while it did not run", async () => {
+  test("finds payments that were made while the executor did not run", async () => {
     await executor.stop();
     const records = await Promise.all(Array.from({ length: 3 }, () => world.newRecord()));
     for (const record of records) {
@@ -258,7 +258,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed after all", () => allExecuted([record]));
   });
 
-  test("is not paused by a `pause` with the chains file of another service", async () => {
+  test("rejects a pause command that uses the chains file of another service", async () => {
     const chainsFile = join(directory, "other-chains.json");
     const tokens = [{ symbol: "DUSD", address: world.token, decimals: 6 }];
     const other = { chainId: 1, name: "Ethereum", rpcUrls: ["http://127.0.0.1:1"], tokens };

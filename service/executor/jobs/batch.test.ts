@@ -29,7 +29,7 @@ describe("formBatches", () => {
     assert.deepEqual(names([ready("a", 9), ready("b", 9, 1), ready("c", 9)]), ["ac", "b"]);
   });
 
-  test("respects the limits for items, gas, and bytes", () => {
+  test("limits the number of items, the gas, and the bytes of a batch", () => {
     const many = [..."abcdef"].map((name) => ready(name, 1000));
     assert.deepEqual(names(many), ["abcd", "ef"]);
     const heavy = [..."abcd"].map((name) => ready(name, 300_000));
@@ -38,7 +38,7 @@ describe("formBatches", () => {
     assert.deepEqual(names(long), ["a", "b", "c"]);
   });
 
-  test("spends no more than the available money", () => {
+  test("limits the cost of a batch to the available balance", () => {
     const many = [..."abc"].map((name) => ready(name, 100_000));
     const affords = ({ gas }: { gas: number }) => gas <= 350_000;
     assert.deepEqual(names(many, { ...limits, affords }), ["ab", "c"]);
@@ -48,7 +48,7 @@ describe("formBatches", () => {
     assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
   });
 
-  test("separates jobs with a tip, and jobs whose gas differs by more than 45 %", () => {
+  test("separates jobs with a tip from jobs without, and expensive jobs from cheap jobs", () => {
     const unlike = [ready("a", 104_000), ready("b", 100_000), ready("c", 2_400_000)];
     assert.deepEqual(names(unlike, { ...limits, batchGasMax: 12_000_000 }), ["ba", "c"]);
     const tipped = { ...ready("t", 100_000), isTipped: true };
@@ -61,14 +61,16 @@ describe("formBatches", () => {
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });
 
-  test("reserves enough gas for any gas use (4/3 times 64/63)", () => {
+  test("reserves at least 4/3 times 64/63 of the gas that a job uses", () => {
     for (const used of [100_000, 1_000_000, 8_000_000]) {
       const [batch] = formBatches([ready("a", used)], limits);
       assert.ok(batch!.gas >= (used * 4 * 64) / (3 * 63), `${used}: ${batch!.gas}`);
     }
   });
+});
 
-  test("computeShares divides the gas in proportion to the gas of each job", () => {
+describe("computeShares", () => {
+  test("divides the gas in proportion to the gas of each job", () => {
     const [batch] = formBatches(
       [ready("a", 84_000), ready("b", 60_000), ready("c", 60_001)],
       limits,
@@ -82,7 +84,7 @@ describe("formBatches", () => {
     );
   });
 
-  test("computeShares also divides by bytes if the chain has a data fee", () => {
+  test("also divides the gas by the bytes of each job if the chain has a data fee", () => {
     const [batch] = formBatches([ready("a", 60_000, 0, 9000), ready("b", 60_000)], limits);
     const [without, withFee] = [0, 100].map((gasPerByte) =>
       computeShares(batch!, gasPerByte).map(({ gas }) => gas),
@@ -115,11 +117,11 @@ describe("admit with `EXECUTOR_PAYS=tips`", () => {
     return unpaid.map(({ reason, dueAtSeconds }) => [reason, dueAtSeconds]);
   };
 
-  test("a recovery waits with the reason `recovery_left_to_its_owner`", () => {
+  test("postpones a recovery with the reason `recovery_left_to_its_owner`", () => {
     assert.deepEqual(reasonOf("recover"), [["recovery_left_to_its_owner", 1060]]);
   });
 
-  test("an execution without a tip waits with the reason `tip_does_not_cover_gas`", () => {
+  test("postpones an execution without a tip, with the reason `tip_does_not_cover_gas`", () => {
     assert.deepEqual(reasonOf("execute"), [["tip_does_not_cover_gas", 1060]]);
   });
 });

@@ -57,14 +57,18 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     { vault: holding([token, 101n]) },
     execute,
   ],
-  ["executes in the second of the expiration time", { chain: { timeSeconds: expiry } }, execute],
   [
-    "recovers a second after the expiration time",
+    "executes an open and funded address at its expiration time",
+    { chain: { timeSeconds: expiry } },
+    execute,
+  ],
+  [
+    "recovers the money of a funded address one second after its expiration time",
     { chain: { timeSeconds: expiry + 1 } },
     recover(token),
   ],
   [
-    "waits until the expiry if one unit is missing",
+    "waits until the expiry if one base unit of the amount is missing",
     { vault: holding([token, 99n]) },
     wait("underfunded", expiry + 1),
   ],
@@ -83,7 +87,11 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     { vault: holding() },
     wait("nothing_there", null),
   ],
-  ["waits if the fees are over the cap", { fees: { perGas: 21n } }, wait("fees_over_cap", 515)],
+  [
+    "waits for 15 seconds if the fees are over the cap",
+    { fees: { perGas: 21n } },
+    wait("fees_over_cap", 515),
+  ],
   ["executes if the fees are at the cap", { fees: { perGas: 20n } }, execute],
   ["waits for the end of a backoff", { history: { notBeforeSeconds: 600 } }, wait("backoff", 600)],
   [
@@ -203,7 +211,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     giveUp("not_worth_its_gas"),
   ],
   [
-    "waits for tomorrow with any amount of a look-alike token after three recoveries today",
+    "postpones the recovery of a look-alike token to the next day after three recoveries",
     { vault: { ...over, ...holding([similar, 2n ** 255n]) }, history: { recoveriesToday: 3 } },
     wait("recoveries_of_today_spent", 86_400),
   ],
@@ -231,22 +239,22 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     wait("fees_over_cap", 515),
   ],
   [
-    "waits for tomorrow after three recoveries today if the value is below twice the minimum",
+    "postpones the recovery of a low value to the next day after three recoveries",
     { vault: { ...over, ...holding([priced, 999n]) }, history: { recoveriesToday: 3 } },
     wait("recoveries_of_today_spent", 86_400),
   ],
   [
-    "recovers a high value despite three recoveries of strangers' dust today",
+    "recovers a high value despite three recoveries of dust on the same day",
     { vault: { ...over, ...holding([priced, 1000n]) }, history: { recoveriesToday: 3 } },
     recover(priced),
   ],
   [
-    "does not recover a token whose price makes it worth less than the gas",
+    "gives up if a token's price shows that the amount is worth less than the gas",
     { vault: { ...over, ...holding([priced, 499n]) } },
     giveUp("not_worth_its_gas"),
   ],
   [
-    "recovers a token whose price makes it worth the gas",
+    "recovers a token if its price shows that the amount is worth the gas",
     { vault: { ...over, ...holding([priced, 500n]) } },
     recover(priced),
   ],

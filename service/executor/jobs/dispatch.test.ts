@@ -88,7 +88,7 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
   return { reason: update!.reason, seconds: update!.dueAtSeconds! - 1000 };
 }
 
-describe("a job that is due is postponed with the reason", () => {
+describe("a due job is postponed with the reason", () => {
   test("`no_free_slot` if the key has too many pending transactions", async () => {
     // Transactions that close nonce gaps do not count toward the limit, so there can be more
     // pending transactions than the limit.

@@ -28,20 +28,20 @@ function retriesAfter({ chainId = 1, hasCode = false, nowSeconds = 1000 }): numb
   return afterFailure(pass, item, "simulation_unavailable").dueAtSeconds! - nowSeconds;
 }
 
-describe("a job that fails before a transaction is sent", () => {
+describe("a job that fails before its transaction is sent", () => {
   /** The first backoff is 15 s, and the backoff doubles with each failure. */
   const backoffSeconds = 240;
 
-  test("waits for its whole backoff if its intent is for another chain", () => {
+  test("waits for the whole backoff time if its intent is for another chain", () => {
     assert.equal(retriesAfter({ chainId: 10 }), backoffSeconds);
   });
 
-  test("waits for its whole backoff if its address is closed or expired", () => {
+  test("waits for the whole backoff time if its address is closed or expired", () => {
     assert.equal(retriesAfter({ hasCode: true }), backoffSeconds);
     assert.equal(retriesAfter({ nowSeconds: 1011 }), backoffSeconds);
   });
 
-  test("retries in the second after the expiration time if its intent is open", () => {
+  test("is retried one second after the expiration time if its address is open", () => {
     assert.equal(retriesAfter({}), 11);
     assert.equal(retriesAfter({ nowSeconds: 1010 }), 1);
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { watchLease } from "./lease.ts";
 
-test("watchLease measures how long a lease has not changed", () => {
+test("watchLease measures the time since the last change of a lease", () => {
   let now = 5;
   const isUnchanged = watchLease(() => now);
   const lease = { holder: "a", epoch: 1, renewals: 1 };

@@ -164,7 +164,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(final?.id, id);
     });
 
-    test("charge the cost above the tip, but not after a reorganization", async () => {
+    test("charge the cost above the tip, and undo the charge after a reorganization", async () => {
       const tipped = purpose(0, address(1));
       const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
       const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
@@ -204,7 +204,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(!due.some((job) => job.address === address(1)));
     });
 
-    test("charge an unknown transaction once, but not after a reorganization", async () => {
+    test("charge an unknown transaction once, and undo this after a reorganization", async () => {
       for (let times = 0; times < 2; times++) {
         await ledger.recordForeign(fence, foreign(6, 70n));
         assert.equal(await ledger.readSpending(chainId, 5), 70n);
@@ -266,7 +266,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(seen.at(-1), true, "the job is due after a retry");
     });
 
-    test("make an idle job due when money arrives, but not before its retry time", async () => {
+    test("make a waiting job due when money arrives, but not before its retry time", async () => {
       const idle = { state: "waiting" as const, dueAtSeconds: null, reason: quoteText("reverts") };
       await ledger.updateJobs(fence, [
         { ...idle, address: address(1), notBeforeSeconds: 80, failures: 2 },
@@ -280,7 +280,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
     });
 
-    test("measure the waiting time only of jobs that wait for the executor", async () => {
+    test("measure how long jobs wait for the executor, but not other waiting times", async () => {
       const put = (n: number, reason: JobReason | null, dueAtSeconds: number | null) =>
         ledger.updateJobs(fence, [{ address: address(n), state: "waiting", reason, dueAtSeconds }]);
       const waited = (nowSeconds: number) => ledger.readWaitedSeconds(chainId, nowSeconds);
@@ -366,7 +366,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await ledger.findRecords([]), []);
       });
 
-      test("get a job if they have money, but active jobs do not change", async () => {
+      test("get a job if they have money, unless they already have an active job", async () => {
         const block = { number: 9, timestamp: 60 };
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block, isEnough: false }));
         const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };
@@ -390,7 +390,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     });
 
-    test("look up 70,000 addresses together", async () => {
+    test("find the stored addresses among 70,000 addresses", async () => {
       assert.deepEqual(await ledger.matchAddresses([]), []);
       const asked = Array.from({ length: 70_000 }, (_, n) => address(n + 5));
       const found = await ledger.matchAddresses(asked);

@@ -15,7 +15,7 @@ const open = (limits: Partial<BudgetLimits>) =>
     { total: 0n, accounts: new Map() },
   );
 
-describe("the budget for tips that do not cover the cost", () => {
+describe("the budget for costs that tips do not cover", () => {
   const tipped = (accountId: string) => payer(accountId, { isTipped: true });
 
   test("is available to each account even if the daily budget is 0", () => {
@@ -47,7 +47,7 @@ describe("the budget for tips that do not cover the cost", () => {
 });
 
 describe("a cost that may use only a part of each budget", () => {
-  test("is refused above this part", () => {
+  test("is refused if it exceeds that part of a budget", () => {
     const half = 2n;
     const budgets = open({});
     assert.equal(budgets.refusal(payer("a"), 25n, half), undefined);
@@ -74,7 +74,7 @@ describe("a transaction that is shared by several addresses", () => {
     assert.equal(findBudgetRefusal(budgets, shares, 20n), "account_budget_spent");
   });
 
-  test("is refused if all shares of a client ID exceed the client ID's budget", () => {
+  test("is refused if the shares of a client ID together exceed the client ID's budget", () => {
     const mine = payer("a", { isClientId: true });
     assert.equal(findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 10n), undefined);
     const reason = findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 11n);

@@ -17,8 +17,10 @@ describe("the data fee of a chain", () => {
     assert.equal(weigh(9n).perByte, 9n);
     assert.equal(weigh().perByte, 7n);
   });
+});
 
-  test("isFree returns true for an hour if every endpoint reports a fee of zero", () => {
+describe("isFree", () => {
+  test("returns true for an hour if every endpoint reports a fee of zero", () => {
     const none = weigh(0n, 0n, 0n);
     assert.equal(none.perByte, 0n);
     assert.ok(isFree(none, 3_600_999));

@@ -9,40 +9,44 @@ const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
  */
 const baseFee = 100n;
 
-describe("the fee of a transaction", () => {
-  test("never exceeds the limit, and neither does its priority fee", () => {
+describe("suggestFee", () => {
+  test("limits the maximum fee and the priority fee to `perGasMax`", () => {
     const { fee, neededPerGas } = suggestFee(5000n, 3000n, policy);
     assert.deepEqual(fee, { maxFee: 1000n, priorityFee: 1000n });
     assert.equal(neededPerGas, 8000n);
   });
 
-  test("has a priority fee of at most twice the base fee, or the chain's maximum if higher", () => {
+  test("limits the priority fee to twice the base fee, or to a higher `priorityMax`", () => {
     const gwei = 1_000_000_000n;
     const open = { ...policy, perGasMax: 500n * gwei, priorityMax: 3n * gwei };
     assert.equal(suggestFee(2n * gwei, 450n * gwei, open).fee.priorityFee, 4n * gwei);
     assert.equal(suggestFee(1n, 450n * gwei, open).fee.priorityFee, 3n * gwei);
   });
 
-  test("parsePriorityFee returns the median of blocks that have transactions", () => {
+  test("returns twice the base fee plus the priority fee", () => {
+    assert.deepEqual(suggestFee(100n, 5n, policy).fee, { maxFee: 205n, priorityFee: 5n });
+    assert.deepEqual(suggestFee(100n, 0n, policy).fee, { maxFee: 202n, priorityFee: 2n });
+  });
+});
+
+describe("parsePriorityFee", () => {
+  test("returns the median of the blocks that have transactions", () => {
     const gasUsedRatio = [0, 0.5, 0, 0.2, 0.1];
     const reward = [["0x0"], ["0x5"], ["0x0"], ["0x7"], ["0x64"]];
     assert.equal(parsePriorityFee({ gasUsedRatio, reward }), 7n);
     assert.equal(parsePriorityFee({ gasUsedRatio: [0], reward: [["0x0"]] }), undefined);
   });
+});
 
-  test("is twice the base fee plus the priority fee", () => {
-    assert.deepEqual(suggestFee(100n, 5n, policy).fee, { maxFee: 205n, priorityFee: 5n });
-    assert.deepEqual(suggestFee(100n, 0n, policy).fee, { maxFee: 202n, priorityFee: 2n });
-  });
-
-  test("bumpFee returns undefined if the new fee would exceed the limit", () => {
+describe("bumpFee", () => {
+  test("returns undefined if the new fee would exceed `perGasMax`", () => {
     assert.equal(
       bumpFee({ maxFee: 900n, priorityFee: 9n }, { maxFee: 1n, priorityFee: 1n }, baseFee, policy),
       undefined,
     );
   });
 
-  test("bumpFee raises both fees by at least an eighth and at least one wei", () => {
+  test("raises both fees by at least an eighth and at least one wei", () => {
     const low = { maxFee: 1n, priorityFee: 1n };
     assert.deepEqual(bumpFee({ maxFee: 800n, priorityFee: 80n }, low, baseFee, policy), {
       maxFee: 900n,
@@ -54,12 +58,12 @@ describe("the fee of a transaction", () => {
     });
   });
 
-  test("bumpFee returns the currently suggested fee if it is higher", () => {
+  test("returns the currently suggested fee if it is higher than the raised fee", () => {
     const asked = { maxFee: 500n, priorityFee: 50n };
     assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, baseFee, policy), asked);
   });
 
-  test("an hour of replacements does not exceed the limit on the priority fee", () => {
+  test("never exceeds the limit on the priority fee in an hour of replacements", () => {
     const gwei = 1_000_000_000n;
     const open = { perGasMax: 500n * gwei, priorityMin: 1n, priorityMax: 3n * gwei };
     const { fee: first } = suggestFee(gwei, gwei, open);

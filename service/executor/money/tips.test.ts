@@ -42,7 +42,7 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
   const at = (nowMs: number) => openIntentFilter(chains, "tips", () => nowMs);
   const before = at(0);
 
-  test("rejects an intent without a tip in a token with a price", () => {
+  test("rejects an intent without a tip in a token whose price is configured", () => {
     assert.equal(before(intent({ calls: [] })), false);
     assert.equal(before(intent({ calls: [tip(other)] })), false);
   });
@@ -55,7 +55,7 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
     assert.equal(at((expirationTimestamp + 1) * 1000)(intent()), false);
   });
 
-  test("accepts an intent until the end of the second in which it expires", () => {
+  test("accepts an intent during the second of its expiration time", () => {
     assert.equal(at(expirationTimestamp * 1000)(intent()), true);
     assert.equal(at(expirationTimestamp * 1000 + 999)(intent()), true);
   });

@@ -13,7 +13,7 @@ const postgres = await startPostgres();
 after(postgres.stop);
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the executor reads payments, on ${dialect}`, async () => {
+  describe(`the executor with ${dialect}`, async () => {
     const isSqlite = dialect === "sqlite";
     const store = isSqlite
       ? sqlite
@@ -43,7 +43,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
     const [token, otherToken] = [world.token, world.otherToken].map((each) => each.toLowerCase());
 
-    test("once each, even after a restart", async () => {
+    test("saves each payment once, even after a restart", async () => {
       const [record, stranger] = [await world.newRecord(), await world.newRecord()];
       await saveRecords(store, [record]);
       const first = start();
@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kept(record), all);
     });
 
-    test("again if a block with a payment was replaced", async () => {
+    test("saves the new payment if a reorganization replaces a block with a payment", async () => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

@@ -126,7 +126,7 @@ describe("the first check of a new address for earlier payments", () => {
     assert.deepEqual(await jobsOf(sqlite, records), []);
   });
 
-  test("is turned off if `recordsPerPass` is 0", onlyLong, async (context) => {
+  test("is disabled while `recordsPerPass` is 0", onlyLong, async (context) => {
     const running = start(context, {
       adapt: (core) => ({ ...core, tuning: { ...core.tuning, recordsPerPass: 0 } }),
     });
@@ -175,7 +175,7 @@ describe("the first check of a new address for earlier payments", () => {
     },
   );
 
-  test("does not delay other addresses if it fails for one", async (context) => {
+  test("does not delay other addresses if it fails for one address", async (context) => {
     const poison = await world.newRecord();
     start(context, {
       adapt: withRpcs((rpc) =>
@@ -210,7 +210,7 @@ describe("the first check of a new address for earlier payments", () => {
     });
   });
 
-  test("works for servers whose clocks differ", async (context) => {
+  test("finds each payment even if two servers have different clocks", async (context) => {
     const open = () => openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const stores = await Promise.all([open(), open(), open()]);
     const running = start(context, { store: stores[2]! });

@@ -9,7 +9,7 @@ const first = `0x${"ab".repeat(20)}`;
 const second = `0x${"CD".repeat(20)}`;
 const signerUrl = "http://user:s3cret@127.0.0.1:1";
 
-describe("a file with several keys", () => {
+describe("a file of executor keys", () => {
   const folder = mkdtempSync(join(tmpdir(), "keys-"));
   after(() => rmSync(folder, { recursive: true }));
   const fileOf = (text: string) => {
@@ -27,23 +27,23 @@ describe("a file with several keys", () => {
   };
 
   const faulty: [string, unknown][] = [
-    ["none", []],
-    ["one outside a list", { signerUrl, address: first }],
-    ["one without its address", [{ signerUrl }]],
-    ["another setting", [{ signerUrl, address: first, chain: 1 }]],
-    ["two forms in one entry", [{ signerUrl, keystore: "key.json", address: first }]],
+    ["no key", []],
+    ["a key outside a list", { signerUrl, address: first }],
+    ["a key without its address", [{ signerUrl }]],
+    ["an unknown setting", [{ signerUrl, address: first, chain: 1 }]],
+    ["two kinds of keys in one entry", [{ signerUrl, keystore: "key.json", address: first }]],
     ["a truncated address", [{ signerUrl, address: first.slice(0, -1) }]],
-    ["a key itself", [{ key: `0x${"4c".repeat(32)}` }]],
+    ["a private key", [{ key: `0x${"4c".repeat(32)}` }]],
   ];
   for (const [name, keys] of faulty) {
-    test(`is refused with ${name}, without showing its content`, () => {
+    test(`is refused, without a quotation from the file, if it contains ${name}`, () => {
       const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
       assert.match(message, /^EXECUTOR_KEYS .* is not a list of keys/);
       assert.doesNotMatch(message, /s3cret|4c4c/);
     });
   }
 
-  test("is refused if it is missing, is not JSON, or contains a key twice", () => {
+  test("is refused if it or a file that it names cannot be read, or if a key occurs twice", () => {
     assert.match(refusal({ executorKeys: fileOf("[") }), /is not a list of keys/);
     assert.match(refusal({ executorKeys: join(folder, "gone") }), /cannot be read: ENOENT/);
     const twice = [
@@ -61,7 +61,7 @@ describe("a file with several keys", () => {
     );
   });
 
-  test("is refused if a setting for a single key is also set", () => {
+  test("is refused if a setting for a single executor key is also set", () => {
     const keys = [{ signerUrl, address: first }];
     const executorKeys = fileOf(JSON.stringify(keys));
     const one = [
@@ -78,7 +78,7 @@ describe("a file with several keys", () => {
     }
   });
 
-  test("defines the order of the keys", () => {
+  test("determines the order of the keys", () => {
     const keys = [
       { signerUrl, address: second },
       { signerUrl: "http://127.0.0.1:2", address: first },

@@ -43,7 +43,7 @@ const itemFailed = (caller: Hex, index: bigint) => ({
 });
 
 describe("parseReceipt", () => {
-  test("throws `ChainUnavailable` for an invalid receipt, but accepts null", () => {
+  test("returns undefined for null, and throws `ChainUnavailable` for an invalid receipt", () => {
     const name = "ChainUnavailable";
     assert.throws(() => parseReceipt("0x"), { name, message: 'wanted a receipt, found "0x"' });
     assert.throws(() => parseReceipt({ logs: 1 }), {

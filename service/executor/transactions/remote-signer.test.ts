@@ -42,7 +42,7 @@ describe("a remote signer", () => {
       (signer) => assert.rejects(signer.sign(wanted), refused(/^expected a signature by 0x/)),
     ));
 
-  test("throws `SignerRefused` for a value, a high `s`, or malformed bytes", async () => {
+  test("throws `SignerRefused` for a response that is not the requested transaction", async () => {
     const parsed = parseTransaction(await own.sign(wanted));
     const { r, s, yParity, ...rest } = parsed as typeof parsed & { type: "eip1559" };
     const signature = { r: r!, s: s!, yParity: yParity! };

@@ -61,7 +61,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
-  test("returns a quorum's receipt for any signed transaction", () => {
+  test("returns a quorum's receipt for any of the signed transactions", () => {
     const answers = [
       answersOf(null, receipt("aa")),
       answersOf(null, receipt("aa")),
@@ -72,7 +72,7 @@ describe("compareReceipts", () => {
   });
 });
 
-describe("the final block, read with the tag `finalized`", () => {
+describe("the final block of endpoints with the tag `finalized`", () => {
   const blockAt = (number: number) => {
     const [hash, parentHash] = [`0x${"05".repeat(32)}`, `0x${"04".repeat(32)}`];
     const limits = { gasLimit: "0x1c9c380", baseFeePerGas: "0x1" };
@@ -102,12 +102,15 @@ describe("the final block, read with the tag `finalized`", () => {
     }
   });
 
-  test("is the lower of two, or is found by depth if two of three nodes fail", async () => {
+  test("is the lower of two reported blocks", async () => {
     assert.equal(await finalBy([999_999, 930], 2), 930);
+  });
+
+  test("is found by counting confirmations if two of three nodes fail", async () => {
     assert.equal(await finalBy([999_999, undefined, undefined], 2), 1000 - 65);
   });
 
-  test("control: is determined by the only endpoint", async () => {
+  test("control: is the reported block if there is only one endpoint", async () => {
     assert.equal(await finalBy([990], 1), 990);
   });
 });

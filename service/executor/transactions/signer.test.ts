@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { key, own, keystore as published } from "../../testing/executor/signing.ts";
 import { openSigner, writeNewKey } from "./keys.ts";
 
-describe("the executor's key", () => {
+describe("openSigner", () => {
   let directory: string;
   const path = (name: string) => join(directory, name);
 
@@ -31,7 +31,7 @@ describe("the executor's key", () => {
     return "none";
   };
 
-  test("a missing or unreadable key is reported with its cause and without secrets", () => {
+  test("throws an error with the cause, but without secrets, if the key cannot be read", () => {
     const executorKeystore = path("keystore");
     assert.match(refusal({}), /no key; set EXECUTOR_KEY/);
     assert.match(refusal({ executorKey: key, executorKeystore }), /both set/);
@@ -54,7 +54,7 @@ describe("the executor's key", () => {
     assert.match(gone, /EXECUTOR_KEYSTORE .* cannot be read: ENOENT/);
   });
 
-  test("a wrong setting of a remote signer is reported", () => {
+  test("throws if the settings of a remote signer are incomplete or contradictory", () => {
     const executorAddress = own.address;
     const executorSignerUrl = "http://127.0.0.1:1";
     const sentences: [Parameters<typeof openSigner>[0], RegExp][] = [
@@ -72,12 +72,12 @@ describe("the executor's key", () => {
   });
 });
 
-describe("a new key", () => {
+describe("writeNewKey", () => {
   const folder = mkdtempSync(join(tmpdir(), "new-key-"));
   after(() => rmSync(folder, { recursive: true }));
   const [keystore, password] = [join(folder, "key.json"), join(folder, "password.txt")];
 
-  test("`executor new-key` refuses an existing file and an empty password", () => {
+  test("throws if the key file already exists or the password file is empty", () => {
     writeFileSync(join(folder, "empty"), "\n");
     assert.throws(() => writeNewKey(keystore, join(folder, "empty")), /contains no password/);
     assert.ok(!existsSync(keystore));
@@ -87,7 +87,7 @@ describe("a new key", () => {
     assert.ok(!existsSync(password));
   });
 
-  test("can be opened with its password, and only the owner can read its file", () => {
+  test("writes a key that its password opens, to files that only their owner can read", () => {
     const address = writeNewKey(keystore, password);
     const opens = (executorKeystore: string) =>
       openSigner({ executorKeystore, executorPasswordFile: password }).address;

@@ -73,7 +73,7 @@ for (const { name, refusal, using } of signers) {
       test("throws `SignerRefused` without the signer's message if the signer fails", () =>
         using("refuses", (signer) => assert.rejects(signer.sign(wanted), refused(refusal))));
 
-      test("does not wait longer for a silent signer than the lease lasts", () =>
+      test("stops waiting for a silent server before the lease expires", () =>
         using("is silent", async (signer) => {
           const askedAtMs = performance.now();
           await assert.rejects(signer.sign(wanted), ({ name, message }: Error) => {

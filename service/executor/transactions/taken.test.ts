@@ -66,7 +66,7 @@ describe("traces from three endpoints", () => {
     assert.equal(await read(), undefined);
   });
 
-  test("are used if two are equal; the third endpoint is reported", async () => {
+  test("are used if two are equal, and the third endpoint is reported", async () => {
     const { read, events } = await passOver([
       [1, 79_999],
       [30_000, 50_000],
@@ -78,7 +78,7 @@ describe("traces from three endpoints", () => {
     ]);
   });
 
-  test("are not used if there are only two, and they differ", async () => {
+  test("are not used if one endpoint returns none and the other two differ", async () => {
     const { read, asked } = await passOver([[1, 79_999], [30_000, 50_000], undefined]);
     assert.equal(await read(), undefined);
     await read();
@@ -86,7 +86,7 @@ describe("traces from three endpoints", () => {
   });
 });
 
-test("the only endpoint's trace is used unless its gas exceeds the receipt's", async () => {
+test("the only endpoint's trace is used unless its gas exceeds the receipt's gas", async () => {
   const only = await passOver([[30_000, 50_000]]);
   assert.deepEqual(await only.read(), [30_000, 50_000]);
   const more = await passOver([[30_000, 100_000]]);
@@ -100,8 +100,8 @@ test("a trace is not used if the transaction ran out of gas before its last item
   assert.equal(asked.length, 4, "nodes are still asked for traces");
 });
 
-describe("too few endpoints return traces", () => {
-  test("the executor asks them again after an hour", async () => {
+describe("a trace that too few endpoints return", () => {
+  test("is requested again after an hour", async () => {
     const responses: TraceResponse[] = [undefined, undefined];
     const { read, asked, wait } = await passOver(responses);
     assert.equal(await read(), undefined);
@@ -113,7 +113,7 @@ describe("too few endpoints return traces", () => {
     assert.deepEqual(await read(), [30_000, 50_000]);
   });
 
-  test("slow traces are not reported as failures", async () => {
+  test("is not reported as a failure if the endpoints are slow", async () => {
     const { read, events } = await passOver(["slow", "slow"]);
     assert.equal(await read(), undefined);
     assert.deepEqual(events, []);
@@ -137,7 +137,7 @@ describe("the gas of each item in a batch without a trace", () => {
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
   });
 
-  test("cannot be divided if all items ran or all failed", () => {
+  test("is unknown if all items ran or if all items failed", () => {
     assert.equal(divideGas(shares, 230_000, new Set()), undefined);
     assert.equal(divideGas(shares, 230_000, new Set(vaults)), undefined);
   });
