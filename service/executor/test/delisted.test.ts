@@ -21,7 +21,7 @@ for (const [name, lookalikes] of [
   ["moved to the look-alikes", [lookalike]],
   ["removed", []],
 ] as const) {
-  describe(`a token that the operator has ${name}`, async () => {
+  describe(`an open address whose token the operator has ${name}`, async () => {
     const chains = world.chains([world.rpcUrl], { tokens, lookalikes });
     const api = await startApp({
       store,
@@ -43,7 +43,7 @@ for (const [name, lookalikes] of [
       return record;
     };
 
-    test("an address is executed after a payment in two parts", async () => {
+    test("is executed after a payment in two parts", async () => {
       const { address, intent } = await openRecord();
       const stranger = await world.newRecord();
       const { stop } = startCore(store, chains);
@@ -66,7 +66,7 @@ for (const [name, lookalikes] of [
       }
     });
 
-    test("money is returned after the expiration time", async () => {
+    test("returns its money after the expiration time", async () => {
       const { address, intent } = await openRecord(20);
       const { stop } = startCore(store, chains);
       try {

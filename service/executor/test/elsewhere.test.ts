@@ -111,7 +111,7 @@ const returned = ({ elsewhere }: ServiceStatus): readonly Elsewhere[] =>
   elsewhere.filter(({ state, transactionHash }) => state === "returned" && transactionHash);
 
 describe("money that arrives on a chain other than the intent's chain", () => {
-  test("money on another chain is returned on that chain; the address stays open", async () => {
+  test("is returned on the chain of the payment, and the address stays open", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     assert.deepEqual((await statusOf(address)).elsewhere, []);
@@ -141,7 +141,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.deepEqual([status.state, status.balance, status.chainId], ["unfunded", "0", ownId]);
   });
 
-  test("a second payment is returned too", async () => {
+  test("is returned again after a second payment", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     for (const count of [1, 2]) {
@@ -163,7 +163,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.equal((await world.balanceOf(intent.recovery)) - before, 1_400n);
   });
 
-  test("dust appears only in the status of the address that received it", async () => {
+  test("appears only in the status of its address, even if it is dust", async () => {
     const [one, other] = [await openRecord(), await openRecord()];
     await world.pay(Array.from({ length: 40 }, () => ({ to: one.address, amount: 1n })));
     await until(
@@ -175,12 +175,12 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.ok(rows.length <= 32, `${rows.length} rows`);
   });
 
-  test("money that a stranger returned is shown as returned despite later dust", async () => {
+  test("is shown as returned if another account returned it and dust arrives later", async () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
-    // After 40 tiny transfers and a large one, a stranger sends the money to `recovery` before the
-    // executor does.
+    // After 40 tiny transfers and a large one, another account sends the money to `recovery` before
+    // the executor does.
     await world.pay(Array.from({ length: 40 }, () => ({ to: address, amount: 1n })));
     await world.pay([{ to: address, amount: 25_000_000n }]);
     await until("it is there", async () => (await world.balanceOf(address)) === 25_000_040n);
@@ -211,7 +211,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.ok(later.others >= 25_000_000, `${later.others}`);
   });
 
-  test("native coin is returned together with a token", async () => {
+  test("is returned in both native coin and a token", async () => {
     const { address, intent } = await openRecord();
     const before = await world.client.getBalance({ address: intent.recovery });
     await running.stop();
@@ -235,7 +235,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
 });
 
 describe("events about money on another chain", () => {
-  test("the payment and its return are reported once each, with the other chain's ID", async () => {
+  test("report the payment and its return once each, with the other chain's ID", async () => {
     const { address, intent } = await openRecord();
     await world.pay([{ to: address, amount: 2_500n }]);
     await until("both are reported", async () => (await eventsOf(address)).length === 2);
@@ -272,7 +272,7 @@ describe("events about money on another chain", () => {
     ]);
   });
 
-  test("a transfer that one of two endpoints invents is not reported", async () => {
+  test("do not report a transfer that only one of two endpoints reports", async () => {
     const { address } = await openRecord();
     lie = { to: address, amount: 25_000_000n };
     const job = store.db.selectFrom("executor_jobs").where("address", "=", fromHex(address));

@@ -84,8 +84,8 @@ async function execute(records: readonly AddressRecord[]): Promise<Map<Hex, bool
 
 const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => code);
 
-describe("gas limits of executions", () => {
-  test("intents that a check accepts are executed, regardless of their gas use", async () => {
+describe("an execution", () => {
+  test("succeeds for every intent that a check accepts, regardless of its gas use", async () => {
     const target = await deployOdd(world, "Shop");
     // Each item takes 22,100 gas, so the intents below take between 0.2 and 6 million gas.
     const few = [5, 120, 140, 160, 175, 190, 265];
@@ -114,7 +114,7 @@ describe("gas limits of executions", () => {
   });
 
   test(
-    "an intent that fails silently with too little gas gets a warning and is executed",
+    "completes the work of calls whose work depends on the gas limit, after a warning",
     onlyLong,
     async () => {
       const done = async (address: Hex) =>
@@ -135,7 +135,7 @@ describe("gas limits of executions", () => {
     },
   );
 
-  test("a check warns about an ignored call that uses all its gas", onlyLong, async () => {
+  test("is predicted to fail if an ignored call uses all of its gas", onlyLong, async () => {
     // Sends all gas to a contract with one INVALID instruction, and ignores the failure.
     const burner = "0x0000000000000000000000000000000000620001" as const;
     const tolerant = "0x0000000000000000000000000000000000620002" as const;
@@ -152,7 +152,7 @@ describe("gas limits of executions", () => {
     assert.deepEqual(findings[0]!.path, ["calls", 1]);
   });
 
-  test("the largest call that fits in a transaction uses about 12 million gas", async () => {
+  test("can contain a call that uses up to about 12 million gas", async () => {
     // A contract that loops until it has used the amount of gas in its first argument.
     const target = "0x0000000000000000000000000000000000620003" as const;
     // In pseudocode: start = GAS; repeat while start - GAS < wanted.

@@ -126,8 +126,8 @@ describe("a look-alike of a listed token", () => {
   });
 });
 
-describe("a stranger who sends look-alikes", () => {
-  test("dust causes no job, no stored payment, and no transaction", async () => {
+describe("a look-alike from a hostile sender", () => {
+  test("causes no job and no transaction if its amount is dust", async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => openRecord()));
     const before = {
       jobs: await jobs(),
@@ -147,7 +147,7 @@ describe("a stranger who sends look-alikes", () => {
     }
   });
 
-  test("a false balance without a transfer causes no transaction", async () => {
+  test("causes no transaction if it reports a false balance without a transfer", async () => {
     const { address, intent } = await openRecord();
     const lie = parseAbi(["function lie(uint256, uint256, bool)"]);
     const args = [2n ** 255n, 32n, false] as const;
@@ -160,7 +160,7 @@ describe("a stranger who sends look-alikes", () => {
     assert.deepEqual(await wrongIn(address), []);
   });
 
-  test("false transfer logs cause at most three transactions a day", async () => {
+  test("causes at most three transactions a day with false transfer logs", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");

@@ -230,7 +230,7 @@ before(() =>
 );
 
 describe("money that a payer sent by mistake", () => {
-  test("a late payment is returned as soon as it has arrived", async () => {
+  test("a payment after the expiration time is returned as soon as it arrives", async () => {
     const one = await order({ secondsLeft: 600 });
     await assertTooEarly(one);
     await pass(700);
@@ -274,7 +274,7 @@ describe("money that a payer sent by mistake", () => {
     await assertReturned(one, "other_token", 7n * unit, { token: otherToken });
   });
 
-  test("an unlisted token is returned when anyone calls `recover` with the token", async () => {
+  test("an unlisted token is returned if anyone calls `recover` for the token", async () => {
     const one = await order();
     await pay(one, 7n * unit, unlisted);
     await pay(one, 25n * unit);
@@ -317,37 +317,45 @@ describe("money that a payer sent by mistake", () => {
     await assertReturned(one, "native_coin", coin, { token: zeroAddress });
   });
 
-  test("a payment on another chain is returned there; the address stays open", async () => {
+  test("a payment on another chain is returned there, and the address stays open", async () => {
     const one = await order();
     await other.pay(one.record.address, 25n * unit);
     await assertReturned(one, "other_chain", 25n * unit, { on: other, token: other.token });
     assert.equal(await stateOf(one), "unfunded");
   });
 
-  test("an exchange's excess is sent to `recovery`, not to the exchange", onlyLong, async () => {
-    const one = await order();
-    const exchange = addressOf("the hot wallet of an exchange");
-    await world.pay([{ to: exchange, amount: 100n * unit }]);
-    await withdraw(exchange, one, 26n * unit);
-    await assertReturned(one, "from_exchange", 26n * unit);
-    const short = await order({ secondsLeft: 600 });
-    await withdraw(exchange, short, 24n * unit);
-    await pass(700);
-    await assertReturned(short, "too_little", 24n * unit);
-    assert.equal(await world.balanceOf(exchange), 50n * unit);
-  });
+  test(
+    "an excess paid by an exchange is sent to `recovery`, not to the exchange",
+    onlyLong,
+    async () => {
+      const one = await order();
+      const exchange = addressOf("the hot wallet of an exchange");
+      await world.pay([{ to: exchange, amount: 100n * unit }]);
+      await withdraw(exchange, one, 26n * unit);
+      await assertReturned(one, "from_exchange", 26n * unit);
+      const short = await order({ secondsLeft: 600 });
+      await withdraw(exchange, short, 24n * unit);
+      await pass(700);
+      await assertReturned(short, "too_little", 24n * unit);
+      assert.equal(await world.balanceOf(exchange), 50n * unit);
+    },
+  );
 
-  test("a contract's excess is sent to `recovery`, not to the contract", onlyLong, async () => {
-    const one = await order();
-    const contract = await paymentTo(one, 26n * unit);
-    await world.pay([{ to: contract.address, amount: 26n * unit }]);
-    await assertReturned(one, "from_contract", 26n * unit);
-    assert.ok((await client.getCode({ address: contract.address }))!.length > 2);
-    assert.equal(await world.balanceOf(contract.address), 0n);
-    assert.equal(await world.balanceOf(contract.intent.recovery), 0n);
-  });
+  test(
+    "an excess paid by a contract is sent to `recovery`, not to the contract",
+    onlyLong,
+    async () => {
+      const one = await order();
+      const contract = await paymentTo(one, 26n * unit);
+      await world.pay([{ to: contract.address, amount: 26n * unit }]);
+      await assertReturned(one, "from_contract", 26n * unit);
+      assert.ok((await client.getCode({ address: contract.address }))!.length > 2);
+      assert.equal(await world.balanceOf(contract.address), 0n);
+      assert.equal(await world.balanceOf(contract.intent.recovery), 0n);
+    },
+  );
 
-  test("a payment to an executed address is returned as soon as it has arrived", async () => {
+  test("a payment to an executed address is returned as soon as it arrives", async () => {
     const one = await order();
     await pay(one, 25n * unit);
     await until("it is executed", () => isExecuted(one));
@@ -356,7 +364,7 @@ describe("money that a payer sent by mistake", () => {
   });
 });
 
-describe("money in a token that is paused or blocks an address", () => {
+describe("a payment in a token that is paused or blocks an address", () => {
   test("is returned after the expiration time if the token blocks the recipient", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await changeFiat(fiatTokenData.block(one.recipient));
@@ -367,7 +375,7 @@ describe("money in a token that is paused or blocks an address", () => {
     await assertReturned(one, "blocked_recipient", 25n * unit);
   });
 
-  test("is returned when the token unblocks `recovery`", async () => {
+  test("is returned after the token has unblocked `recovery`", async () => {
     const one = await order({ token: fiat });
     await changeFiat(fiatTokenData.block(one.record.intent.recovery));
     await pay(one, 26n * unit);
@@ -395,7 +403,7 @@ describe("money in a token that is paused or blocks an address", () => {
     assert.equal(await world.balanceOf(one.record.address, fiat), 0n);
   });
 
-  test("is returned when the token is unpaused", async () => {
+  test("is returned after the token has been unpaused", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await payThenChange(one, fiatTokenData.pause);
     await until("the execution failed", () => hasFailed(one));
@@ -407,7 +415,7 @@ describe("money in a token that is paused or blocks an address", () => {
     await assertReturned(one, "paused_token", 25n * unit);
   });
 
-  test("is sent to the recipient when the token unblocks the address", onlyLong, async () => {
+  test("is sent to the recipient after the token has unblocked the address", onlyLong, async () => {
     const one = await order({ token: fiat });
     await payThenChange(one, fiatTokenData.block(one.record.address));
     await until("the execution failed", () => hasFailed(one));

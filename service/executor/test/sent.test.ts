@@ -106,7 +106,7 @@ const settledOf = (address: Hex) =>
     return row?.purpose_id === null;
   });
 
-describe("a token that is on no list", () => {
+describe("an unlisted token", () => {
   test("is returned after the execution if someone reports its contract", async () => {
     const record = await openRecord();
     const { address, intent } = record;
@@ -181,8 +181,8 @@ describe("a token that is on no list", () => {
   });
 });
 
-describe("a stranger with a hostile token", () => {
-  test("causes no transaction if the token's simulation fails or lies", async () => {
+describe("a hostile token", () => {
+  test("causes no transaction if its simulation fails or shows no transfer", async () => {
     const record = await openRecord();
     const { address, intent } = record;
     await mineOver(record);
@@ -230,32 +230,36 @@ describe("a stranger with a hostile token", () => {
     assert.equal(await sent(), before);
   });
 
-  test("cannot stop later returns with a token that calls the factory", onlyLong, async () => {
-    const record = await openRecord();
-    const { address, intent } = record;
-    await mineOver(record);
-    await mint(reentering, address, 5n);
-    await client.writeContract({
-      address: reentering,
-      abi: parseAbi(["function setCall(address, bytes)"]),
-      functionName: "setCall",
-      args: [record.factory, toHex(recoverCalldata(record.terms, [reentering]))],
-    });
-    await client.mine({ blocks: 2 });
-    assert.equal(await fateOf(address, reentering), "queued");
-    await until("the token is returned", async () => {
-      return (await world.balanceOf(intent.recovery, reentering)) === 5n;
-    });
-    await settledOf(address);
-    await pay(address, 3n);
-    await until("the surplus is returned", async () => {
-      return (await world.balanceOf(intent.recovery)) === 3n;
-    });
-  });
+  test(
+    "cannot prevent later returns of other tokens by calling the factory",
+    onlyLong,
+    async () => {
+      const record = await openRecord();
+      const { address, intent } = record;
+      await mineOver(record);
+      await mint(reentering, address, 5n);
+      await client.writeContract({
+        address: reentering,
+        abi: parseAbi(["function setCall(address, bytes)"]),
+        functionName: "setCall",
+        args: [record.factory, toHex(recoverCalldata(record.terms, [reentering]))],
+      });
+      await client.mine({ blocks: 2 });
+      assert.equal(await fateOf(address, reentering), "queued");
+      await until("the token is returned", async () => {
+        return (await world.balanceOf(intent.recovery, reentering)) === 5n;
+      });
+      await settledOf(address);
+      await pay(address, 3n);
+      await until("the surplus is returned", async () => {
+        return (await world.balanceOf(intent.recovery)) === 3n;
+      });
+    },
+  );
 
   for (const burns of [true, false]) {
     const how = burns ? "burns gas" : "moves nothing";
-    const name = `causes at most one transaction with a token that ${how} only on chain`;
+    const name = `causes at most one transaction if it ${how} only outside of simulations`;
     test(name, burns ? {} : onlyLong, async () => {
       const record = await openRecord();
       const { address, intent } = record;
@@ -289,7 +293,7 @@ describe("a stranger with a hostile token", () => {
     });
   }
 
-  test("causes at most `namedTokensPerDay` transactions per account with reports", async () => {
+  test("causes at most `namedTokensPerDay` transactions per account and day", async () => {
     const accountId = newAccount();
     const count = namedTokensPerDay + 2;
     const records = await Promise.all(

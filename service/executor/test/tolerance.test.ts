@@ -43,7 +43,7 @@ async function executionsOf(record: AddressRecord) {
 }
 
 describe("an address that requests 25 and accepts 24.75", () => {
-  test("waits with 24.7 and is executed with 24.8", async () => {
+  test("waits with a balance of 24.7, and is executed with a balance of 24.8", async () => {
     const record = await newTolerant("short");
     const before = await world.balanceOf(shop);
     await pay(record, (247n * unit) / 10n);
@@ -75,7 +75,7 @@ describe("an address that requests 25 and accepts 24.75", () => {
     assert.ok(gasUsed > 100_000n && gasUsed < 140_000n, `${gasUsed} gas`);
   });
 
-  test("forwards 25 of a payment of 26 and returns 1", async () => {
+  test("forwards 25 of a payment of 26, and returns 1", async () => {
     const record = await newTolerant("surplus");
     const before = await world.balanceOf(shop);
     await pay(record, 26n * unit);

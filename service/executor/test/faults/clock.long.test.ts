@@ -11,8 +11,8 @@ for (const skew of [-tenMinutes, tenMinutes]) {
 }
 
 for (const { skew, world, store } of chains) {
-  describe(`a chain with a clock that differs from the server's by ${skew} s`, () => {
-    test("intents expire according to the chain's clock", async (context) => {
+  describe(`a chain whose clock differs from the server's clock by ${skew} s`, () => {
+    test("expires intents according to its own clock", async (context) => {
       const open = await world.newRecord({ secondsLeft: 120 });
       const closed = await world.newRecord({ secondsLeft: 2 });
       await saveRecords(store, [open, closed]);

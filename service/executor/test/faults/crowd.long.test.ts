@@ -9,15 +9,15 @@ import { median, quantile } from "../../../testing/median.ts";
 
 const { world, store } = await prepare();
 
-describe("many payments", () => {
+describe("the executor", () => {
   const count = rounds(100, 1000);
-  test(`at most one transaction is sent for ten payments (${count} payments)`, async (context) => {
+  test(`sends at most one transaction per ten payments for ${count} payments`, async (context) => {
     assert.ok((await executeAll(context, count)) <= count / 10);
     context.diagnostic(await figures());
   });
 
   test(
-    "control: each payment needs its own transaction without batches",
+    "control: sends one transaction per payment if batches are disabled",
     onlyLong,
     async (context) => {
       world.stopTicking();
@@ -61,7 +61,7 @@ describe("many payments", () => {
     return new Set((await executions()).map(({ transactionHash }) => transactionHash)).size;
   }
 
-  test("a payment that is not simulated waits with a reason", async (context) => {
+  test("stores a reason for each payment that waits for its simulation", async (context) => {
     world.stopTicking();
     world.startTicking(100);
     const reasons: string[] = [];

@@ -14,7 +14,7 @@ import {
 import { isAtRest, startCore } from "../../../testing/executor/executor.ts";
 import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
 
-describe("PostgreSQL restarts during executions", () => {
+describe("an executor whose PostgreSQL server restarts", () => {
   let world: AnvilWorld;
   let postgres: TestPostgres;
   let store: Store;
@@ -30,7 +30,7 @@ describe("PostgreSQL restarts during executions", () => {
     await world.stop();
   });
 
-  test("each payment is executed and recorded once", async (context) => {
+  test("executes and records each payment once", async (context) => {
     const running = startCore(store, world.chains());
     context.after(running.stop);
     const records = await Promise.all(Array.from({ length: 30 }, () => world.newRecord()));

@@ -71,7 +71,7 @@ const settle = async (running: Running) => {
 };
 
 describe("the executor after an execution", () => {
-  test("returns a surplus after confirmations", async (context) => {
+  test("returns a surplus after the configured number of confirmations", async (context) => {
     const record = await world.newRecord({ amount: 100n });
     const running = start(context);
     await pay(record, 130n);
@@ -90,7 +90,7 @@ describe("the executor after an execution", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("returns a payment if its execution was mined too late", async (context) => {
+  test("returns a payment if its execution is mined after the expiration time", async (context) => {
     const record = await world.newRecord({ amount: 100n, secondsLeft: 600 });
     const running = start(context);
     await pay(record, 100n);

@@ -106,7 +106,7 @@ describe("an executor with two keys", () => {
     assert.deepEqual(passes, []);
   });
 
-  test("records a reason for waiting while no key signs", async () => {
+  test("stores a reason for each waiting job while no key signs", async () => {
     let isLocked = true;
     let skippedMs = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
@@ -280,7 +280,7 @@ describe("an executor with two keys", () => {
     await until("no transaction is pending", () => isAtRest(store));
   });
 
-  test("does not ask a key again soon after the key failed to sign", async () => {
+  test("does not use a key again for a while after the key failed to sign", async () => {
     const signed = new Set<number>();
     let refused = 0;
     const signers = mapSigners([twoKeys[0]], (signer) => (transaction) => {

@@ -53,7 +53,7 @@ describe("an executor that is killed with `kill -9`", () => {
 
   for (const step of steps) {
     const times = rounds(1, 50);
-    test(`is killed at ${step} (${times} times)`, async () => {
+    test(`is killed ${times} times at the step ${step}`, async () => {
       for (let round = 0; round < times; round++) {
         const good = await world.newRecord();
         const bad = await world.newRecord({ reverts: true, amount: unit });
@@ -69,7 +69,7 @@ describe("an executor that is killed with `kill -9`", () => {
     });
   }
 
-  test("executes or returns every payment once afterwards", async (context) => {
+  test("executes or returns every payment exactly once after its last restart", async (context) => {
     const running = startCore(store, chains, (core) => ({ ...core, signers: twoKeys }));
     context.after(running.stop);
     await until("all are executed", async () =>

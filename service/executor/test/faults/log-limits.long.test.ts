@@ -52,7 +52,7 @@ async function blocksOf({ address }: AddressRecord) {
   return { paid: Number(paid?.blockNumber), executed: Number(executed?.blockNumber) };
 }
 
-test(`new payments are executed before ${blocksBehind} older blocks are read`, async (context) => {
+test(`a new payment is executed before ${blocksBehind} older blocks are read`, async (context) => {
   const [old, fresh] = [await world.newRecord(), await world.newRecord()];
   await saveRecords(store, [old, fresh]);
   const pay = async ({ address, intent }: AddressRecord) => {

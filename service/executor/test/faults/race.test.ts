@@ -26,7 +26,7 @@ const chains = world.chains([world.rpcUrl], { tipPrices });
 
 describe("two executors", () => {
   const count = rounds(30, 200);
-  test(`two executors execute each of ${count} payments only once`, async (context) => {
+  test(`execute each of ${count} payments only once`, async (context) => {
     const isTipped = (index: number) => index >= count - 5;
     const records = await Promise.all(
       Array.from({ length: count }, (_, i) => world.newRecord(isTipped(i) ? { tip: unit } : {})),

@@ -67,7 +67,7 @@ describe("an executor with a private relay", () => {
   for (const fault of ["drops_broadcasts", "timeout", "500"] as const) {
     const options = fault === "drops_broadcasts" ? {} : onlyLong;
     test(
-      `sends no transaction to other endpoints while the relay fails (${fault})`,
+      `sends no transaction to other endpoints while the relay has the fault ${fault}`,
       options,
       async (context) => {
         const running = await payWith(context, fault, alone);
@@ -149,13 +149,13 @@ describe("an executor with a private relay", () => {
   }
   const most = 2n * gwei;
 
-  test("respects the maximum priority fee while a relay holds a transaction", async (context) => {
+  test("respects the maximum priority fee while a relay publishes nothing", async (context) => {
     const offered = await hold(context, most, "fee_capped", 1);
     assert.ok(offered <= most, `${offered} wei`);
   });
 
   test(
-    "control: pays more without this maximum while a relay holds a transaction",
+    "control: pays more without the maximum while a relay publishes nothing",
     onlyLong,
     async (context) => {
       const offered = await hold(context, 20n * gwei, "replaced", 12);
@@ -171,7 +171,7 @@ describe("an executor with a private relay", () => {
   });
 });
 
-describe("the error that a transaction is underpriced", () => {
+describe("an underpriced error", () => {
   /**
    * Checks that the refusals cause no replacement, and that the address is executed after they end.
    */

@@ -22,7 +22,7 @@ const confirmations = 4;
 
 const { world, store } = await prepare();
 
-describe("after a reorganization that removes blocks", () => {
+describe("an executor after a reorganization", () => {
   const start = () =>
     startCore(store, world.chains([world.rpcUrl], { confirmations, tipPrices }), (core) => ({
       ...core,
@@ -58,7 +58,7 @@ describe("after a reorganization that removes blocks", () => {
     (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
   for (let round = 0; round < rounds(1, 10); round++) {
-    test(`a removed execution is repeated (${round})`, async (context) => {
+    test(`repeats a removed execution (run ${round})`, async (context) => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();
@@ -75,7 +75,7 @@ describe("after a reorganization that removes blocks", () => {
       await running.stop();
     });
 
-    test(`a removed and repeated execution is charged once (${round})`, async (context) => {
+    test(`charges a removed and repeated execution once (run ${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);
@@ -102,7 +102,7 @@ describe("after a reorganization that removes blocks", () => {
       await assertBooksAreExact(world, store);
     });
 
-    test(`an execution is charged to the day of its block (${round})`, async (context) => {
+    test(`charges an execution to the day of its new block (run ${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);
@@ -117,7 +117,7 @@ describe("after a reorganization that removes blocks", () => {
       await assertBooksAreExact(world, store);
     });
 
-    test(`a removed payment is not recorded as executed (${round})`, async (context) => {
+    test(`does not record the execution of a removed payment (run ${round})`, async (context) => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

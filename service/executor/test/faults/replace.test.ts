@@ -44,7 +44,7 @@ const most = (each: readonly bigint[]) => each.reduce((max, cost) => (cost > max
 const sum = (each: readonly bigint[]) => each.reduce((all, cost) => all + cost, 0n);
 
 for (const bound of ["perDayMax", "perAccountMax"] as const) {
-  test(`replacements that are sent together do not exceed ${bound}`, async (context) => {
+  test(`simultaneous replacements together cost at most ${bound}`, async (context) => {
     await silent.behave("drops_broadcasts");
     const plenty = 10n ** 24n;
     const budgets = { perDayMax: plenty, perAccountMax: plenty, perClientMax: plenty };
@@ -109,7 +109,7 @@ test("a transaction is replaced only if the key's balance covers the cost", asyn
   world.stopTicking();
 });
 
-describe("a transaction that was replaced with an empty one", () => {
+describe("a transaction that a zero-value transfer replaces", () => {
   const plenty = 10n ** 24n;
   const refusal = { error: { code: -32000, message: "exceeds block gas limit" } };
 
@@ -208,7 +208,7 @@ describe("a transaction that was replaced with an empty one", () => {
   const areFree = async (records: readonly AddressRecord[]) =>
     (await jobsOf(records)).every((job) => Number(job.due_at) > 0 && job.purpose_id === null);
 
-  test("does not count as a failure if the budget was spent", async (context) => {
+  test("does not count as a failure if the daily budget is used up", async (context) => {
     const gate = { does: "pass" as "pass" | "drop" };
     const { budgets, count } = start(context, gate);
     world.startTicking(100);

@@ -146,7 +146,7 @@ async function payOne(accountId: string): Promise<AddressRecord> {
 }
 
 describe("an executor after a restore from a backup", () => {
-  test("charges transactions that were sent after the backup", async (context) => {
+  test("charges the transactions that were sent after the backup", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -308,7 +308,7 @@ describe("an executor after a restore from a backup", () => {
   });
 });
 
-test("a transaction is charged even if one endpoint reports a wrong date", async (context) => {
+test("a transaction is charged even if one endpoint returns wrong past nonces", async (context) => {
   const restore = await backUp();
   tick(100);
   const first = start(context);
@@ -334,7 +334,7 @@ test("a transaction is charged even if one endpoint reports a wrong date", async
 for (const count of [2, 3]) {
   const options = count === 2 ? {} : onlyLong;
   test(
-    `an executor charges nothing if one of ${count} endpoints reports too high a nonce`,
+    `an executor charges nothing if one of ${count} endpoints returns a nonce that is too high`,
     options,
     async (context) => {
       tick(100, 5);

@@ -14,7 +14,7 @@ const { world, store } = await prepare({ tickMs: 100 });
 const proxy = await startProxy(world.rpcUrl);
 after(proxy.stop);
 
-describe("an executor with an endpoint that fails", () => {
+describe("an executor with a faulty endpoint", () => {
   /** Pays two addresses before the endpoint has the fault `fault`, and two while it has it. */
   const surviveWith = async (context: TestContext, urls: string[], fault: Misbehaviour) => {
     const running = startCore(store, world.chains(urls), (core) => ({
@@ -62,20 +62,28 @@ describe("an executor with an endpoint that fails", () => {
   ];
   for (const fault of [...alone, "lies_on_receipts" as const]) {
     const options = ["timeout", "stale", "lies_on_receipts"].includes(fault) ? {} : onlyLong;
-    test(`continues after its only endpoint works again (${fault})`, options, async (context) => {
-      for (let round = 0; round < rounds(1, 10); round++)
-        await surviveWith(context, [proxy.url], fault);
-    });
+    test(
+      `continues after its only endpoint has recovered from the fault ${fault}`,
+      options,
+      async (context) => {
+        for (let round = 0; round < rounds(1, 10); round++)
+          await surviveWith(context, [proxy.url], fault);
+      },
+    );
   }
 
   for (const fault of ["timeout", "stale", "false_failure"] as const) {
     const options = fault === "false_failure" ? {} : onlyLong;
-    test(`executes payments although one endpoint fails (${fault})`, options, async (context) => {
-      for (let round = 0; round < rounds(1, 10); round++) {
-        const events = await surviveWith(context, [proxy.url, world.rpcUrl], fault);
-        const failed = events.some((event) => event.kind === "attempt_failed");
-        assert.equal(failed, false, "the executor accepted a false receipt");
-      }
-    });
+    test(
+      `executes payments although one endpoint has the fault ${fault}`,
+      options,
+      async (context) => {
+        for (let round = 0; round < rounds(1, 10); round++) {
+          const events = await surviveWith(context, [proxy.url, world.rpcUrl], fault);
+          const failed = events.some((event) => event.kind === "attempt_failed");
+          assert.equal(failed, false, "the executor accepted a false receipt");
+        }
+      },
+    );
   }
 });

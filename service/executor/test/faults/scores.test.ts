@@ -92,42 +92,50 @@ const lies: Record<string, Lie> = {
   eth_getCode: { result: "0x60" },
 };
 
-describe("one of three endpoints returns wrong answers", () => {
+describe("an endpoint with wrong answers", () => {
   for (const [method, lie] of Object.entries(lies)) {
     const options = method === "eth_getCode" ? {} : onlyLong;
-    test(`log and metrics name the endpoint with the wrong ${method}`, options, async (context) => {
-      const bad = await endpoint({ [method]: lie });
-      const good = await Promise.all([endpoint(), endpoint()]);
-      const urls = [bad, ...good].map(({ url }) => url);
-      // Only two of the three endpoints are asked, so a slow response can hide the wrong answers.
-      let seen = await whatIsSeen(context, urls);
-      for (let tries = 1; seen.reported.length === 0 && tries < 20; tries++) {
-        seen = await whatIsSeen(context, urls);
-      }
-      const { reported, scoreOf, differs } = seen;
-      assert.ok(reported.length > 0);
-      for (const each of reported) assert.deepEqual(each, [`0:${bad.host}`, method]);
-      // Each wrong answer adds 1 to the score, which hardly decays within seconds.
-      assert.ok(scoreOf(bad.host) > 0.9, `${scoreOf(bad.host)}`);
-      assert.equal(differs.length, 1);
-      assert.ok(differs[0]!.includes(`rpc="0:${bad.host}",method="${method}"`), differs[0]);
-      for (const { host } of good) assert.equal(scoreOf(host), 0);
-    });
+    test(
+      `is named in the log and the metrics if it gives wrong answers to ${method}`,
+      options,
+      async (context) => {
+        const bad = await endpoint({ [method]: lie });
+        const good = await Promise.all([endpoint(), endpoint()]);
+        const urls = [bad, ...good].map(({ url }) => url);
+        // Only two of the three endpoints are asked, so a slow response can hide the wrong answers.
+        let seen = await whatIsSeen(context, urls);
+        for (let tries = 1; seen.reported.length === 0 && tries < 20; tries++) {
+          seen = await whatIsSeen(context, urls);
+        }
+        const { reported, scoreOf, differs } = seen;
+        assert.ok(reported.length > 0);
+        for (const each of reported) assert.deepEqual(each, [`0:${bad.host}`, method]);
+        // Each wrong answer adds 1 to the score, which hardly decays within seconds.
+        assert.ok(scoreOf(bad.host) > 0.9, `${scoreOf(bad.host)}`);
+        assert.equal(differs.length, 1);
+        assert.ok(differs[0]!.includes(`rpc="0:${bad.host}",method="${method}"`), differs[0]);
+        for (const { host } of good) assert.equal(scoreOf(host), 0);
+      },
+    );
   }
 
-  test("control: no endpoint is reported if all are honest", onlyLong, async (context) => {
-    const good = await Promise.all([endpoint(), endpoint(), endpoint()]);
-    const { reported, scoreOf, differs } = await whatIsSeen(
-      context,
-      good.map(({ url }) => url),
-    );
-    assert.deepEqual(
-      [reported, differs, ...good.map(({ host }) => scoreOf(host))],
-      [[], [], 0, 0, 0],
-    );
-  });
+  test(
+    "control: is not reported if all endpoints give correct answers",
+    onlyLong,
+    async (context) => {
+      const good = await Promise.all([endpoint(), endpoint(), endpoint()]);
+      const { reported, scoreOf, differs } = await whatIsSeen(
+        context,
+        good.map(({ url }) => url),
+      );
+      assert.deepEqual(
+        [reported, differs, ...good.map(({ host }) => scoreOf(host))],
+        [[], [], 0, 0, 0],
+      );
+    },
+  );
 
-  test("`admin chains check` names the methods with wrong or missing answers", async () => {
+  test("is listed by `admin chains check` with the methods of its wrong answers", async () => {
     const liar = await endpoint({
       ...lies,
       eth_getBalance: { result: "0xff" },

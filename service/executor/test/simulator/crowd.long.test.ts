@@ -17,7 +17,10 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /** When the executor starts, without knowing how long the accounts' simulations take. */
+  /**
+   * The time at which the executor starts. It then has no measured simulation times of the
+   * accounts.
+   */
   startSeconds?: number;
   blockSeconds: number;
   /** Whether nodes run only one simulation at a time, and continue after the caller's timeout. */
@@ -82,9 +85,9 @@ async function moreBlocks(seed: number, given: Case): Promise<number[]> {
 
 describe(`2,000 slow intents delay no other payment by more than ${moreBlocksMax} blocks`, () => {
   for (const [what, atSeconds, startSeconds] of [
-    ["if they are paid before all others", 1, 0],
-    ["if they are paid at the same time as others", 300, 0],
-    ["if they are due when an executor starts that knows no account", 300, 320],
+    ["if the slow intents are paid before all others", 1, 0],
+    ["if the slow intents are paid at the same time as others", 300, 0],
+    ["if an executor without measured simulation times starts when they are due", 300, 320],
   ] as const) {
     test(what, async (t) => {
       for (const seed of seeds) {
@@ -102,7 +105,7 @@ const moreSecondsMax = 5;
 describe(`100 slow intents delay no other payment by more than ${moreSecondsMax} s`, () => {
   for (const [what, isSerial] of [
     ["at nodes that run simulations in parallel", false],
-    ["at nodes that run simulations in sequence and continue after a timeout", true],
+    ["at nodes that run one simulation at a time and continue after a timeout", true],
   ] as const) {
     test(what, async (t) => {
       for (const seed of seeds) {

@@ -168,7 +168,7 @@ describe("the calls to endpoints on a day without payments", () => {
     [12, 30_000],
     [1, 200_000],
   ] as const) {
-    test(`rise by at most 60 % with a second endpoint (${blockSeconds} s a block)`, async (t) => {
+    test(`rise by at most 60 % with a second endpoint (${blockSeconds} s per block)`, async (t) => {
       const one = await callsOfDay({ blockSeconds, endpoints: 1 });
       const two = await callsOfDay({ blockSeconds, endpoints: 2 });
       t.diagnostic(`${one} with one endpoint, ${two} with two`);
@@ -178,10 +178,10 @@ describe("the calls to endpoints on a day without payments", () => {
   }
 });
 
-describe("a chain that sleeps because no address is open", () => {
+describe("a chain that is rarely read because no address is open", () => {
   const expiresAt = startSeconds - 86_400;
   for (const blockSeconds of [12, 1]) {
-    test(`causes at most 1,600 calls a day (${blockSeconds} s a block)`, async (t) => {
+    test(`causes at most 1,600 calls a day with a block every ${blockSeconds} s`, async (t) => {
       for (const [endpoints, callsMax] of [[1, 1000] as const, [2, 1600] as const]) {
         const idle = { blockSeconds, endpoints, expiresAt };
         const calls = await callsOfDay(idle, sleepingSpanSeconds);
@@ -192,7 +192,7 @@ describe("a chain that sleeps because no address is open", () => {
   }
 
   for (const endpoints of [1, 2]) {
-    test(`finds late money within five minutes (endpoints: ${endpoints})`, async () => {
+    test(`reads late payments within five minutes (endpoints: ${endpoints})`, async () => {
       for (const waitSeconds of [0, 145, 290, 1450]) {
         const world = await startIdle({ blockSeconds: 12, endpoints, expiresAt });
         await world.runFor(warmUpSeconds + waitSeconds);
@@ -205,7 +205,7 @@ describe("a chain that sleeps because no address is open", () => {
     });
   }
 
-  test("wakes when an address is created, and stays awake", async () => {
+  test("is read at every poll again after an address is created", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -217,7 +217,7 @@ describe("a chain that sleeps because no address is open", () => {
     await world.stop();
   });
 
-  test("wakes immediately if a status shows money", async () => {
+  test("is read immediately if a status shows money", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -228,7 +228,7 @@ describe("a chain that sleeps because no address is open", () => {
     await world.stop();
   });
 
-  test("falls asleep after its only address is executed", async () => {
+  test("is rarely read again after its only address is executed", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
     await world.runFor(warmUpSeconds);
     const before = world.calls();

@@ -136,13 +136,13 @@ describe("the executor reads a block with more logs than a provider returns", ()
       }
     });
   }
+});
 
-  test("a block is skipped and reported as a gap if no endpoint returns its logs", async () => {
-    const { events } = await historyOf(1, [withoutReceipts], { flood }, byTokens);
-    const gaps = events.filter(({ kind }) => kind === "gap");
-    const blocks = new Set(gaps.map((gap) => JSON.stringify(gap)));
-    assert.equal(blocks.size, flood.atSeconds.length);
-  });
+test("control: a block is reported as a gap if no endpoint returns its logs", async () => {
+  const { events } = await historyOf(1, [withoutReceipts], { flood }, byTokens);
+  const gaps = events.filter(({ kind }) => kind === "gap");
+  const blocks = new Set(gaps.map((gap) => JSON.stringify(gap)));
+  assert.equal(blocks.size, flood.atSeconds.length);
 });
 
 /** Rejects all log queries. */
@@ -168,12 +168,12 @@ describe("one of three endpoints refuses all logs, but no block is skipped", () 
 /** Returns no logs. */
 const omits: Limit = (call, honest) => (isLogs(call) ? { result: [] } : honest);
 
-describe("payments are executed although all endpoints except one refuse all logs", () => {
+describe("payments are executed although only one endpoint answers log queries", () => {
   for (const [what, limits] of [
     ["at one of two endpoints", [withoutLogs, free]],
     ["at two endpoints of three", [withoutLogs, withoutLogs, free]],
   ] as const) {
-    test(`with at most a quarter more calls ${what}`, async (t) => {
+    test(`with at most 25 % more calls if logs are refused ${what}`, async (t) => {
       for (const seed of seeds) {
         const usual = await historyOf(
           seed,
@@ -198,7 +198,7 @@ describe("payments are executed although all endpoints except one refuse all log
    */
   const scanBlocks = 60 / 12 + 2;
 
-  test(`within ${scanBlocks} blocks if the last endpoint omits logs`, async (t) => {
+  test(`within ${scanBlocks} blocks if that endpoint omits logs`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -212,7 +212,7 @@ describe("payments are executed although all endpoints except one refuse all log
     }
   });
 
-  test("control: ten times later without balance reads", async () => {
+  test("control: ten times later if the executor also does not read balances", async () => {
     const { ownWaitBlocksMax } = await historyOf(
       1,
       [withoutLogs, omits],
@@ -243,7 +243,7 @@ function misplaced(): Limit {
   };
 }
 
-test("a false log does not hide the true log at the same position", async () => {
+test("a false log from one endpoint does not hide the true log at the same position", async () => {
   for (const seed of seeds) {
     const { faults } = await historyOf(seed, [misplaced(), free, free], {}, byTokens);
     assert.deepEqual(faults, []);

@@ -89,7 +89,7 @@ describe("payments are executed even if each endpoint", () => {
 
   for (const [what, provider, seconds] of [
     [
-      "does not know the header for 40 % of the calls",
+      "answers 40 % of the calls with the error that a header was not found",
       {
         toCall: (_call, honest, { random }) =>
           "result" in honest && honest.result === null && random() < 0.4
@@ -142,7 +142,7 @@ describe("payments are executed even if each endpoint", () => {
   }
 });
 
-describe("nine of ten polls are at most half a second slower if one of three endpoints", () => {
+describe("nine of ten polls take at most half a second longer if one of three endpoints", () => {
   const three = { isPlain: true, count: 3 };
   for (const [method, isShort] of [
     ["eth_getBalance", true],
@@ -228,7 +228,7 @@ describe("nodes that demand a minimum gas price on a chain with empty blocks", (
   });
 
   test(
-    "control: both together can raise the fee to at most twice the base fee",
+    "control: raise the fee to at most twice the base fee if both report a high price",
     onlyLong,
     async () => {
       const { priorityMax } = await historyWith(besu(2), plain, patient);

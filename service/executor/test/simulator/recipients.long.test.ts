@@ -117,18 +117,18 @@ describe("a payment is found if its address is created while logs are queried", 
     });
   }
 
-  test("control: it is missed without balance reads and repeated log reads", async () => {
+  test("control: only if balances or logs are read again", async () => {
     const tuning = { recordsPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));
   });
 });
 
-describe("all payments are found if an endpoint refuses one kind of log query", () => {
+describe("all payments are found if each endpoint refuses log queries", () => {
   const error = { error: { code: -32005, message: "too much" } };
   for (const [what, isRefused] of [
-    ["if it refuses queries by recipients", ({ topics }: Filter) => topics[2] !== undefined],
-    ["if it refuses queries by tokens", ({ topics }: Filter) => topics[2] === undefined],
+    ["by recipients", ({ topics }: Filter) => topics[2] !== undefined],
+    ["by tokens", ({ topics }: Filter) => topics[2] === undefined],
   ] as const) {
     test(what, async () => {
       const logs: Logs = (filter, honest) => (isRefused(filter) ? error : honest);
@@ -136,8 +136,7 @@ describe("all payments are found if an endpoint refuses one kind of log query", 
         for (const strangers of [0, 40]) {
           const { faults, queries } = await historyOf(seed, { logs, strangers });
           assert.deepEqual(faults, []);
-          const refused =
-            what === "if it refuses queries by tokens" ? queries.byTokens : queries.byRecipients;
+          const refused = what === "by tokens" ? queries.byTokens : queries.byRecipients;
           assert.ok(refused < 20, `${refused} were refused`);
         }
       }

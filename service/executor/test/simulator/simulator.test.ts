@@ -39,10 +39,10 @@ const histories = (
 const faultsOf = (reports: Awaited<ReturnType<typeof histories>>) =>
   reports.flatMap(({ seed, faults }) => faults.map((fault) => `seed ${seed}: ${fault}`));
 
-describe("simulated executors miss no payment, repeat none, and report nothing false", () => {
+describe("simulated executors miss and repeat no payment, and report no false event", () => {
   for (const [seed, what] of [
-    [847, "the only endpoint went back below the swept blocks: money was returned twice"],
-    [6260, "a deep reorg undid transactions above the newest anchor: gas stayed booked"],
+    [847, "money was returned twice after the only endpoint lost blocks that had been read"],
+    [6260, "gas stayed charged after a reorganization above the newest stored block"],
   ] as const) {
     test(`seed ${seed}, which failed before: ${what}`, onlyLong, async () => {
       assert.deepEqual(faultsOf(await histories([seed])), []);
@@ -127,12 +127,12 @@ describe("a sleeping chain returns late money within five minutes after faults e
   }
 });
 
-describe("one lying endpoint of three costs nothing and delays by at most two blocks", () => {
+describe("wrong answers of one endpoint cost nothing and delay by at most two blocks", () => {
   for (const [seed, what] of [
     [1066, "an estimate that was not a number ended each pass"],
-    [6251, "a token that came as another left was counted as one long wait"],
-    [6221, "the lie was blamed for an intent that expired between two reads"],
-    [6253, "the same, with the wait before the record existed"],
+    [6251, "two tokens that arrived one after the other were counted as one long wait"],
+    [6221, "an intent that expired between two reads was counted as a delay"],
+    [6253, "the time before a record existed was counted as a delay"],
     [858, "an endpoint without receipts blocked a nonce that another sender used"],
     [129, "logs refused by one endpoint made each block a gap, and payments waited"],
     [192, "a false balance gave an empty key the payments of the other key"],
@@ -153,13 +153,13 @@ describe("one lying endpoint of three costs nothing and delays by at most two bl
   }
 });
 
-test("the same seed gives the same history", onlyLong, async () => {
+test("two simulations with the same seed have the same events", onlyLong, async () => {
   const [a, b] = [await simulate(3), await simulate(3)];
   assert.deepEqual(a.events, b.events);
   assert.ok(a.events.length > 100);
 });
 
-describe("the simulator finds faults of", onlyLong, () => {
+describe("the simulator detects the faults of", onlyLong, () => {
   const few = seeds.slice(0, 50);
   const most = (t: TestContext, bad: number, what: string) => {
     t.diagnostic(`${bad} of ${few.length} seeds ${what}`);
@@ -179,12 +179,12 @@ describe("the simulator finds faults of", onlyLong, () => {
     assert.ok(missing >= few.length / 3, `only ${missing} of ${few.length} seeds miss some`);
   });
 
-  test("control: an executor that believes a single endpoint", async (t) => {
+  test("control: an executor that trusts the answers of a single endpoint", async (t) => {
     const reports = await histories(few, {}, "believing");
     most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });
 
-  test("control: a naive executor", async (t) => {
+  test("control: an executor without protection against faults", async (t) => {
     const reports = await histories(few, {}, "naive");
     most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });
