@@ -157,18 +157,18 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
   };
 }
 
-/** Returns whether the executor was informed about the address's money. */
+/** Returns whether the executor was notified of the money at the address. */
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
- * If a job was not worth its gas, status requests do not wake it for this time after the last
- * payment.
+ * For this time after an address's last payment, status requests do not wake a job that was not
+ * worth its gas.
  */
 const worthlessSeconds = 3600;
 
 /**
- * Returns a function that checks whether an executor has ever run on a chain. If none has, jobs
- * must not be created, because nothing would finish them.
+ * Returns a function that checks whether an executor has ever run on a chain. On a chain without an
+ * executor, no jobs may be created, because no process would complete them.
  */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
@@ -225,7 +225,7 @@ function isNews(
     job.state === "waiting" &&
     job.reason === ("underfunded" satisfies Reason);
   // This process and the executor may use different endpoints, which may disagree for a long time.
-  // So a job is woken at most once per block.
+  // So a status request makes a job due at most once per block.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== ("not_worth_its_gas" satisfies Reason))
     return false;

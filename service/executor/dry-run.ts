@@ -1,4 +1,5 @@
-// Returns the transactions that the executor would send now, without signing or saving anything.
+// Computes the transactions that the executor would send now. Signs no transaction and saves no
+// data.
 
 import type { Hex } from "executable-address";
 import { pino } from "pino";

@@ -22,7 +22,7 @@ export type ExecutorEvent =
       blocksBehind: number;
       secondsBehind: number;
       due: number;
-      /** How long the oldest payment has waited for the executor. */
+      /** The time for which the oldest unprocessed payment has waited for the executor. */
       waitedSeconds: number;
       inFlight: number;
       scores: View["scores"];
@@ -301,7 +301,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
   const senders = new Map<string, Set<string>>();
   return (chainId, event) => {
     const chain = String(chainId);
-    // The type does not show that each counter accepts only events of its own kind.
+    // The type does not express that each counter accepts only events of its own kind.
     const counter = kinds[event.kind].counter as Counted | undefined;
     const labels = { chain, ...counter?.of?.(event) };
     if (counter) counters.get(counter.name)!.inc(labels, counter.by?.(event) ?? 1);
@@ -349,7 +349,10 @@ function createGauges(registry: Registry) {
     leads: gauge("leads", "1 if this process has the lease of the chain"),
     balance: gauge("balance_wei", "The balance of a key that pays gas", "sender"),
     blocksBehind: gauge("blocks_behind", "Blocks that the executor has not read yet"),
-    secondsBehind: gauge("seconds_behind", "Age of the head while the executor is behind"),
+    secondsBehind: gauge(
+      "seconds_behind",
+      "Age of the chain's newest block if blocks are unread, otherwise 0",
+    ),
     lastPass: gauge("last_pass_seconds", "Unix time of the last complete pass"),
     late: gauge(
       "late_jobs",

@@ -63,9 +63,9 @@ export type Parts = {
   random: () => number;
   /** Waits between two polls. A new block can end the wait early. */
   sleep: (ms: number) => Promise<void>;
-  /** Waits for exactly `ms` milliseconds. */
+  /** Waits for `ms` milliseconds. */
   timer: (ms: number) => Promise<void>;
-  /** Lets other tasks of the process run. */
+  /** Waits until other tasks of the process have run. */
   yieldTurn: () => Promise<void>;
   report: (event: ExecutorEvent) => void;
   /** Called whenever the newest block was read, even if it has not changed. */
@@ -115,13 +115,13 @@ export type ChainSettings = {
    * base units.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;
-  /** A receipt is confirmed when this number of blocks is on top of its block. */
+  /** A receipt is confirmed when this number of later blocks has been mined. */
   confirmations: number;
   /**
    * A receipt is final when the `finalized` tag reaches its block, or after `confirmations` blocks.
    */
   finality: "finalized" | "blocks";
-  /** The executor acts on a payment when this number of blocks is on top of its block. */
+  /** The executor acts on a payment when this number of later blocks has been mined. */
   paymentConfirmations: number;
   decision: DecisionPolicy;
   /**
@@ -131,7 +131,7 @@ export type ChainSettings = {
   sendFallbackBlocks: number | undefined;
   fees: FeePolicy;
   budgets: BudgetLimits;
-  /** What pays for executions: the operator's budgets, tips, or either. */
+  /** The source of the money for executions: the operator's budgets, tips, or both. */
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
   /** The maximum number of transactions for reported tokens (jobs/named.ts) per account and day. */

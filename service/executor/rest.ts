@@ -21,14 +21,14 @@ import type { ScanMemory } from "./payments/find.ts";
  * within five minutes, including the poll that follows.
  */
 const sleepMs = 285_000;
-/** After this number of checks, the next one is a normal poll. */
+/** After this number of checks, the next check is a normal poll. */
 const checksMax = 6;
 /**
  * The time for which the chain stays awake after the last address has expired, to report the
  * expiration and to find late payments.
  */
 const closingSeconds = 900;
-/** How often an awake chain is checked for open addresses. */
+/** The interval at which an awake chain is checked for open addresses. */
 const closedEveryMs = 10_000;
 /**
  * All addresses must have been closed for this time before the chain sleeps, because a block's
@@ -63,7 +63,7 @@ type Rest = {
 /** The result of the last normal poll. */
 type LastPass = {
   view: View | undefined;
-  /** Whether nothing is left to do until the next block. */
+  /** Whether the executor has no work until the next block. */
   isQuiet: boolean;
   /** The part of the chain's budget for `day` that is spent or reserved, from 0 to 1. */
   budget: { day: number; share: number } | undefined;
@@ -123,7 +123,7 @@ export async function decidePoll(
 /** Returns whether there are neither open addresses nor events that wait for a block. */
 async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
   const { chainId } = chain;
-  // If the block time went back, it was wrong before, so addresses that seemed closed may be open.
+  // A block time that decreases was wrong before, so addresses that seemed closed may be open.
   const seq = nowSeconds < rest.closedSeconds ? 0 : rest.closedSeq;
   const closed = await ledger.passClosed(chainId, seq, nowSeconds - closingSeconds);
   rest.closedSeq = closed.seq;
@@ -161,7 +161,7 @@ async function isPaidSince(
 /**
  * Records the end of a normal poll.
  *
- * @param isQuiet whether nothing is left to do until the next block
+ * @param isQuiet whether the executor has no work until the next block
  */
 export function recordPass({ rest, last }: RestMemory, nowMs: number, isQuiet: boolean): void {
   rest.checkedMs = nowMs;

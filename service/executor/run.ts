@@ -150,7 +150,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
   for (const key of keys) {
     if (!isPaused) await keepUp(key, budgets);
-    // This reports the key's balance, even if the key has nothing to send.
+    // Opening the purse reports the key's balance, even if the key has nothing to send.
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await searchLateJobs(pass);
@@ -169,7 +169,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     scores: view.scores,
     budgetShare: readBudgetShare(memory.last, view.head.timestamp),
   });
-  // Comes last, so that a failure here does not delay known payments.
+  // This step comes last, so that a failure in it does not delay known payments.
   const isScanned = await scanNewRecords(pass, blocksBehind);
   if (!isOld && !isPaused) await returnNamed(pass, keys, budgets, due > 0);
   const isQuiet = !isOld && blocksBehind === 0 && isScanned && pending.length === 0 && due === 0;

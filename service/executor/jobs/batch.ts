@@ -1,6 +1,6 @@
 // Groups executions or recoveries into transactions, sets their gas limits, and decides whether
-// tips or the operator's budgets pay for them. If neither pays for a job, the job waits without
-// delaying other jobs.
+// tips or the operator's budgets pay for them. A job for which neither pays waits, and does not
+// delay other jobs.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";
@@ -23,8 +23,9 @@ import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transaction
 const tipMargin = { of: 5n, by: 4n };
 
 /**
- * The shortest wait if a budget is spent. Part of the budget may become available before midnight,
- * because a transaction can cost less than the amount that was reserved for it.
+ * The minimum delay of a job's retry if a budget is used up. Part of the budget may become
+ * available before midnight, because a transaction can cost less than the amount that was reserved
+ * for it.
  */
 const budgetSeconds = 60;
 

@@ -32,7 +32,7 @@ import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.t
  */
 const recoverySlots = 2;
 
-/** The delay before a retry after a problem that may end soon, such as a signer that failed. */
+/** The delay before a retry after a problem that may end soon, such as a failed signer. */
 const waitSeconds = 5;
 
 /**
@@ -72,8 +72,8 @@ export async function dispatch(
       unsent.push(...recordShortage(pass, purse, batch.ready));
       continue;
     }
-    // Another key may be able to send the batch later. If a key lacks money, the job waits for at
-    // least five seconds, because each attempt needs calls to endpoints.
+    // A different key may be able to send the batch later. If a key lacks money, the job waits for
+    // at least five seconds, because each attempt needs calls to endpoints.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
     unsent.push(...postponed(pass, batch, reason, seconds));

@@ -95,7 +95,7 @@ export async function estimateExecutions(
   });
 }
 
-/** A token, and the gas for its transfer only. */
+/** A token, and the gas of the token's transfer without the rest of the recovery. */
 export type Transfer = { token: Hex; gas: number };
 
 /** `reason`: why some tokens are missing from `transfers`. */
@@ -197,7 +197,7 @@ function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   return result;
 }
 
-/** One endpoint's estimate for one call. */
+/** The estimate of one endpoint for one call. */
 type Vote = { client: EndpointClient; estimate: Estimate };
 
 /**
@@ -252,8 +252,8 @@ function explainError({ data, message }: CallError): string {
 const simulateMethod = "eth_simulateV1";
 
 /**
- * The maximum number of executions in one `eth_simulateV1` call. For slow accounts, each execution
- * has its own call.
+ * The maximum number of executions in one `eth_simulateV1` call. For slow accounts, there is a
+ * separate call for each execution.
  */
 const groupMax = 50;
 /**
@@ -379,8 +379,8 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {
   if (use === undefined) return estimate;
   if (!dependsOnGas(estimate, use)) return Math.max(estimate, use);
-  // How much work the execution does depends on its gas, so it needs as much gas as in the
-  // simulation. In a batch, an item gets 63/64 of its share.
+  // The execution does more work if it gets more gas, so it must get as much gas as in the
+  // simulation. In a batch, an item gets 63/64 of its share of the gas.
   const needed = Math.min((limit * 64) / 63, gasMax - baseGas);
   return Math.max(estimate, Math.floor(needed / gasMargin));
 }

@@ -29,9 +29,9 @@ const transferGasMax = 250_000;
  */
 const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
-/** The delay before a retry if a token's transaction could not be sent. */
+/** The delay before a retry if the transaction for a token could not be sent. */
 const againSeconds = 300;
-/** Reported tokens can use at most this fraction of each budget: 1/2. */
+/** The divisor of each budget for reported tokens: they can use at most a half of the budget. */
 const budgetPart = 2n;
 /** The daily limit per chain, as a multiple of the daily limit per account. */
 const accountsPerDay = 10;

@@ -27,7 +27,7 @@ import type { MeasuredReason } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
 import type { Purse } from "../transactions/send.ts";
 
-/** An account whose simulations take longer than this is slow. */
+/** An account is slow if its simulations take longer than this time. */
 export const slowMs = 100;
 /**
  * The duration that is recorded for an account whose call failed with little gas. The account
@@ -54,7 +54,7 @@ type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 export type SimulationRequest = {
   /**
    * The same call in several forms: with all overrides, then with fewer. If a node does not accept
-   * a form, the executor tries the next form.
+   * the first form, the executor tries the next one.
    */
   forms: readonly Call[];
   /** The same call with little gas, for accounts without a recorded duration. */
@@ -72,7 +72,7 @@ type Round = {
   requests: readonly SimulationRequest[];
   /** In the order of `requests`. */
   answers: SimulationAnswer[];
-  /** Whether the endpoint has stopped answering. */
+  /** Whether the endpoint no longer answers. */
   isGone: boolean;
 };
 

@@ -44,8 +44,8 @@ import {
 import { findSlowness } from "./simulate.ts";
 
 /**
- * If a balance does not include a detected payment, for example because an endpoint lags, the
- * balance is read again after this time.
+ * The delay before a balance is read again that does not include a detected payment, for example
+ * because an endpoint lags behind.
  */
 const rereadSeconds = 60;
 
@@ -111,7 +111,8 @@ const jobsMin = 250;
 
 /**
  * Returns the maximum number of jobs to examine: as many as the keys can send now, but at least
- * `jobsMin` and at most `jobsPerPass`. Additional jobs would have to be examined again later.
+ * `jobsMin` and at most `jobsPerPass`. If more jobs were examined, the others would have to be
+ * examined again later.
  */
 function jobsMax(keys: readonly SendingKey[]): number {
   const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;
@@ -120,8 +121,8 @@ function jobsMax(keys: readonly SendingKey[]): number {
 }
 
 /**
- * Finds the key with the highest `balanceSure` after reservations. If several keys have the same,
- * the highest `balance` decides.
+ * Finds the key with the highest `balanceSure` after reservations. If several keys have the same
+ * value, the highest `balance` decides.
  */
 async function findRichest(keys: readonly SendingKey[]): Promise<SendingKey> {
   if (keys.length === 1) return keys[0]!;

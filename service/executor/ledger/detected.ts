@@ -1,6 +1,6 @@
 // Saves payments that were found in logs or balances, and creates or wakes the jobs of their
-// addresses. The cursor is the last block whose logs are saved. The cursor moves in the same commit
-// as the last payments, so no payment is skipped.
+// addresses. The cursor is the last block whose payments are saved. The cursor moves in the same
+// commit that saves the last payments, so no payment is skipped.
 
 import type { Kysely, Transaction } from "kysely";
 import {
@@ -64,8 +64,8 @@ export async function savePayments(
     );
     if (found.length === 0) return;
     const paid = distinctOf(found);
-    // The jobs read the balances again, because a balance of zero is saved only if a payment is
-    // stored.
+    // The jobs read the balances again, because a balance of zero is saved only for an address with
+    // a stored payment.
     await wakeJobs(transaction, chainId, paid, dueSeconds);
     const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
     await markElsewhere(
@@ -103,7 +103,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   await fenced(db, fence, async (transaction) => {
     await forgetAnchorsAbove(transaction, fence.chainId, number);
     const agreed = await forgetPaymentsAbove(transaction, fence.chainId, number);
-    // Events about these payments have to be retracted.
+    // Events that reported these payments have to be retracted.
     if (agreed.length > 0) await markElsewhere(transaction, fence.chainId, agreed, 0);
     await forgetTransfersAbove(transaction, fence.chainId, number);
     await makeDue(

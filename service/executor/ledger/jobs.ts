@@ -39,7 +39,7 @@ export type Job = {
   recoveries: number;
 };
 
-/** Changes to a job. Omitted fields keep their values. */
+/** Changes to a job. Fields that are absent keep their values. */
 export type JobUpdate = {
   address: Hex;
   state: "waiting" | "idle" | "given_up";
@@ -286,8 +286,8 @@ async function putJob(
 }
 
 /**
- * The first backoff. Also the shortest wait if the fee is too high, if no node returned an
- * estimate, or if the endpoints disagree on the nonce.
+ * The first backoff. Also the minimum delay of a retry if the fee is too high, if no node returned
+ * an estimate, or if the endpoints disagree on the nonce.
  */
 export const retrySecondsMin = 15;
 /**
@@ -296,12 +296,15 @@ export const retrySecondsMin = 15;
  */
 const longestSeconds = 21_600;
 
-/** The longest wait for a reason that the job did not cause, such as a spent budget. */
+/**
+ * The maximum delay of a retry for a reason that the job did not cause, such as a used-up budget.
+ */
 const obstacleWaitSecondsMax = 3600;
 
 /**
- * Returns the wait in seconds for a reason that the job did not cause. The wait is as long as the
- * money has already waited, but at least `leastSeconds` and at most an hour.
+ * Returns the delay of a retry in seconds for a reason that the job did not cause. The delay equals
+ * the time for which the money has already waited, but is at least `leastSeconds` and at most an
+ * hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);

@@ -15,7 +15,9 @@ export type LateMemory = {
    * number of jobs found.
    */
   late: { place: LatePlace | undefined; beganMs: number; found: number };
-  /** How long the oldest payment has waited, and when this value was read. */
+  /**
+   * The time for which the oldest payment has waited, and the time at which this value was read.
+   */
   waited: { seconds: number; atMs: number };
 };
 
@@ -41,8 +43,8 @@ type LatePass = {
 };
 
 /**
- * The longest valid wait, in seconds. A wait for a budget ends at midnight, and a backoff takes at
- * most six hours.
+ * The maximum valid time until a job is due, in seconds. A wait for a budget ends at midnight, and
+ * a backoff takes at most six hours.
  */
 const dueSecondsMax = daySeconds;
 
@@ -50,8 +52,8 @@ const searchEveryMs = 600_000;
 
 /**
  * Makes jobs due if a wrong block time postponed them for more than a day. A search begins every
- * ten minutes and examines up to a hundred jobs per call. At its end, it reports the number of
- * changed jobs.
+ * ten minutes and examines up to a hundred jobs per call. At its end, the search reports the number
+ * of changed jobs.
  */
 export async function searchLateJobs({ parts, memory, fence, view }: LatePass): Promise<void> {
   const search = memory.late;

@@ -7,8 +7,8 @@ import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * The permission to write for a chain. It ends when another process takes the lease, which
- * increases the epoch.
+ * The permission to write the executor's data of a chain. The permission ends when another process
+ * takes the lease, which increases the epoch.
  */
 export type Fence = { chainId: number; epoch: number };
 
@@ -143,9 +143,9 @@ export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<vo
 }
 
 /**
- * Runs `work` in a transaction that only the holder of the lease can start. It first increments
- * `renewals`, which locks the lease's row, so no other process can take the lease before the
- * commit.
+ * Runs `work` in a transaction that only the holder of the lease can start. The transaction first
+ * increments `renewals`, which locks the lease's row, so no other process can take the lease before
+ * the commit.
  *
  * @throws {LeaseLost} if another process has taken the lease
  */

@@ -16,7 +16,7 @@ import { type Fence, fenced } from "./lease.ts";
 /** A reported token, and the address that received it. Both are lower case. */
 export type NamedToken = { address: Hex; token: Hex };
 
-/** The maximum number of waiting tokens per address. A stranger can use up this limit. */
+/** The maximum number of waiting tokens per address. Anyone can use up this limit with reports. */
 const waitingMax = 8;
 /** The maximum number of reported tokens per account and day, on all chains together. */
 export const namedPerAccountDay = 100;

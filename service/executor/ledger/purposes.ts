@@ -76,7 +76,9 @@ export function openPurpose(
     const free = await insertPurpose(transaction, fence, purpose, first);
     const { length } = purpose.shares;
     if (free === length) return id;
-    throw new PurposeConflict(`${length - free} of ${length} addresses of ${id} are not free`);
+    throw new PurposeConflict(
+      `${length - free} of ${length} addresses of ${id} are dropped or in another transaction`,
+    );
   });
 }
 
@@ -256,7 +258,7 @@ async function findPurposes(
 ): Promise<Purpose[]> {
   const found = await narrow(purposeQuery(db, chainId, sender)).execute();
   if (found.length === 0) return [];
-  // Sorted here, because SQLite would scan all nonces of the sender to sort them.
+  // The rows are sorted here, because SQLite would scan all nonces of the sender to sort them.
   const rows = found.toSorted((a, b) => a.nonce - b.nonce);
   const ids = rows.map((row) => row.id);
   const transactions = await db

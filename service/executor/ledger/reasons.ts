@@ -6,7 +6,7 @@ import { paymentFactoryAbi } from "executable-address-contracts";
 type Traits = {
   /** The job waits until its intent expires, so its due time can be far in the future. */
   untilExpiry?: true;
-  /** The executor itself caused the wait, and retries the job continuously. */
+  /** The executor itself postponed the job, and retries the job continuously. */
   isOwn?: true;
 };
 
@@ -75,7 +75,7 @@ const failureLabels = [
 
 /**
  * Returns the metrics label for a failed attempt: a known prefix of the reason, such as the name of
- * a factory error, or `other`. The rest is not used, because strangers can choose it.
+ * a factory error, or `other`. The rest of the reason is not used, because anyone can choose it.
  */
 export const failureLabel = (reason: string): string =>
   failureLabels.find((label) => reason.startsWith(label)) ?? "other";

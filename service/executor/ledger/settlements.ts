@@ -1,5 +1,5 @@
-// Saves the results of transactions. A nonce is finished when a receipt is final, or when an
-// unknown transaction has used the nonce. One commit then saves all changes.
+// Saves the results of transactions. A nonce is finished when the receipt of its transaction is
+// final, or when an unknown transaction has used the nonce. One commit then saves all changes.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -139,7 +139,7 @@ export function reopenPurpose(
       .execute();
     await transaction.deleteFrom("executor_outcomes").where("purpose_id", "=", purposeId).execute();
     if (addresses.length === 0) return;
-    // Events about returned money have to be retracted.
+    // Events that reported these returns have to be retracted.
     await markElsewhere(transaction, fence.chainId, addresses, 0);
     const keys = addresses.map((address) => fromHex(address));
     await transaction

@@ -42,7 +42,7 @@ export type Budgets = {
   reserveForChain(cost: bigint): void;
   /** Returns the rest of the chain's budget, in wei. */
   left(): bigint;
-  /** Returns a copy, in which a caller can make trial reservations. */
+  /** Returns a copy of the budgets, in which a caller can make trial reservations. */
   fork(): Budgets;
 };
 

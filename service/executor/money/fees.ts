@@ -117,7 +117,7 @@ export function bumpFee(
   return { maxFee, priorityFee: min(priorityFee, maxFee) };
 }
 
-/** Adds 12.5%, rounded up, but at least one. */
+/** Adds 12.5 %, rounded up, but at least one wei. */
 function raised(value: bigint): bigint {
   return value + max((value + 7n) / 8n, 1n);
 }

@@ -97,7 +97,7 @@ const saveEveryMs = 10_000;
 
 /**
  * The minimum time between the starts of two scans. If logs are missing, all records are scanned,
- * with one `eth_call` per 150 records. If each block started a new scan, no scan might ever end.
+ * with one `eth_call` per 150 records. If each block started a new scan, a scan might never end.
  */
 const beginEveryMs = 60_000;
 
@@ -205,7 +205,7 @@ async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<vo
   const nowMs = parts.clock();
   if (!scan.isAtEnd || nowMs - scan.beganMs < beginEveryMs) return;
   const { chainId } = parts.chain;
-  // If the block time went back, it was wrong before, so addresses that seemed closed may be open.
+  // A block time that decreases was wrong before, so addresses that seemed closed may be open.
   const seq = nowSeconds < scan.closed.seconds ? 0 : scan.closed.seq;
   const closed = await parts.ledger.passClosed(chainId, seq, nowSeconds);
   scan.closed = { seq: closed.seq, seconds: nowSeconds };

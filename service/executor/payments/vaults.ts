@@ -91,7 +91,7 @@ async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Ma
   );
 }
 
-/** Returns whether there is too little money for an execution or a recovery. */
+/** Returns whether the address has too little money for an execution or a recovery. */
 function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
   const hasMoney = [...balances.values()].some((amount) => amount > 0n);
   return !hasMoney || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);

@@ -134,7 +134,7 @@ export function divideGas(
   return gasByAddress;
 }
 
-/** When too few endpoints were last able to trace transactions. */
+/** The last time at which too few endpoints returned a trace. */
 export type TraceMemory = { traces: { untracedMs: number } };
 
 export const openTraceMemory = (): TraceMemory => ({

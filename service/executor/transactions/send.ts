@@ -34,7 +34,7 @@ import type { Pass } from "../pass.ts";
 
 export type SendMemory = {
   sending: {
-    /** When to use a key again, for each key that failed to sign. */
+    /** The time at which a key is used again, for each key that failed to sign. */
     restingMs: Map<Hex, number>;
     dataFee: DataFee;
     /** The time of a transaction's last broadcast, by transaction hash. */

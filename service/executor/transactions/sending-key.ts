@@ -144,7 +144,7 @@ async function upkeep(
 
 /**
  * Makes confirmed and final nonces pending again if a quorum of endpoints reports that they are
- * unused. Such a report is possible only after a reorganization that was deeper than the number of
+ * unused. This happens only after a reorganization that was deeper than the number of
  * confirmations.
  */
 async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {

@@ -112,7 +112,7 @@ async function readDepths({ parts, view }: SettlePass, anchor: number): Promise<
 const boundOf = ({ blockNumber }: Purpose, { confirmed, final }: Depths): number =>
   blockNumber === null ? confirmed : final;
 
-/** Returns whether the receipt is known to be in a block that is too new. */
+/** Returns whether the block of the receipt is known and too new. */
 function isKnownAbove({ memory }: SettlePass, purpose: Purpose, depths: Depths): boolean {
   const minedAt = memory.receipts.mined.get(purpose.id) ?? purpose.blockNumber;
   return minedAt !== null && minedAt > boundOf(purpose, depths);
@@ -132,7 +132,7 @@ async function readReceipts(view: View, purposes: readonly Purpose[]) {
   });
 }
 
-/** Remembers the block of a receipt that is too new. The receipt is read again later. */
+/** Stores the block of a receipt that is too new, so that the receipt is read again later. */
 async function awaitDepth(
   { parts, memory, fence, view }: SettlePass,
   { id, blockNumber }: Purpose,
@@ -350,8 +350,8 @@ async function computeUpdate(
 }
 
 /**
- * Postpones a job whose transaction was replaced by a zero-value transfer. This does not count as a
- * failure.
+ * Postpones a job whose transaction was replaced by a zero-value transfer. The replacement does not
+ * count as a failure of the job.
  */
 async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
   const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);

@@ -14,7 +14,7 @@ import {
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import type { Signer, UnsignedTransaction } from "../pass.ts";
 
-/** The remote signer refused, or returned no valid signature for the transaction. */
+/** The remote signer refused to sign, or returned no valid signature for the transaction. */
 class SignerRefused extends Error {
   override name = "SignerRefused";
 }

@@ -1,5 +1,5 @@
-// Schedules blocks and their faults: reorgs, dropped transactions, nonces used by somebody else who
-// has the key, and changes of the base fee.
+// Schedules blocks and their faults: reorgs, dropped transactions, nonces that another program with
+// the key uses, and changes of the base fee.
 
 import { keccak256, stringToHex } from "viem";
 import { type ChainModel, nonceOf, slotOf } from "./chain-model.ts";
@@ -8,7 +8,7 @@ import type { Width } from "./width.ts";
 
 /**
  * Causes one fault at random: a reorg, which sometimes removes final blocks; a dropped transaction;
- * or a nonce used by somebody else who has the key.
+ * or a nonce that another program with the key uses.
  */
 function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.06) {
@@ -21,7 +21,7 @@ function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.01) takeNonce(chain, random);
 }
 
-/** Uses the key's next nonce, like somebody else who has the key. */
+/** Sends a transaction with the key's next nonce, like another program that has the key. */
 function takeNonce(chain: ChainModel, random: Random): void {
   const [sender] = chain.setting.senders;
   const { chainId, shop } = chain.setting;

@@ -88,7 +88,7 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
 
 /**
  * Finds the charges for nonces whose transactions the executor could not find within a minute.
- * Somebody else who has the key sent these transactions.
+ * Another program with the key sent these transactions.
  */
 async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
   const rows = await db

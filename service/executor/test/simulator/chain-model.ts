@@ -28,7 +28,9 @@ export type PoolTransaction = Sent & { hash: Hex };
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
-/** An action by somebody else: a payment, or the execution of an address. */
+/**
+ * An action of an account that is not the executor's: a payment, or the execution of an address.
+ */
 export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };

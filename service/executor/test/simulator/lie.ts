@@ -93,7 +93,9 @@ export type Lie = {
   text: string;
   /** Returns the additional features of the simulated world; undefined for none. */
   openWidth: (() => Width) | undefined;
-  /** When the executor starts. Earlier payments are in blocks below its first block. */
+  /**
+   * The time at which the executor starts. Earlier payments are in blocks below its first block.
+   */
   startSeconds: number;
 };
 
@@ -131,7 +133,10 @@ export function lieOf(seed: number): Lie {
   return { ...said, isOf, isOn, text: `${name}, ${when}: ${how}`, openWidth, startSeconds };
 }
 
-/** When the answers are wrong: always, after ten minutes, or every other two minutes. */
+/**
+ * The times at which the answers are wrong: always, after ten minutes, or in every second period of
+ * two minutes.
+ */
 const times: readonly [string, (ms: number) => boolean][] = [
   ["always", () => true],
   ["always", () => true],

@@ -1,6 +1,6 @@
 // A control for the simulator: a simple executor that asks one endpoint, keeps its state in memory,
 // reads its nonce from the chain, and sends again if there is no receipt. This executor must fail
-// in simulations of the kind that the real executor survives.
+// in simulations in which the real executor makes no mistake.
 
 import {
   encodeBalanceOf,

@@ -24,13 +24,13 @@ export type Width = {
   reorgRate: number;
   /** Whether all blocks have the same base fee. */
   isSteady: boolean;
-  /** Whether somebody else who has the key uses a nonce. */
+  /** Whether another program with the key uses a nonce. */
   isShared: boolean;
   /** Payments arrive at multiples of this time, so that several share a block and form batches. */
   paySeconds: number;
 };
 
-/** One of the two prices is not a whole number of wei per base unit. */
+/** The tip price of the first token. The price is not a whole number of wei per base unit. */
 export const toTipPrices = (tokens: readonly Hex[]): ChainSettings["tipPrices"] =>
   new Map([[tokens[0]!, { wei: 123_457n, decimals: 3 }]]);
 
