@@ -132,8 +132,7 @@ async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await sending.readReceipt(sent.hash);
   const address = codeAfter(sent.raw);
   if (receipt && address) {
-    // A reorganization can move a transaction to a block before the deployment of the called
-    // contract.
+    // After a reorganization, the transaction can precede the deployment of the called contract.
     const at = { blockHash: receipt.blockHash };
     const code = await sending.request("eth_getCode", [address, at]).catch(() => undefined);
     if (code === "0x") return;

@@ -324,36 +324,28 @@ describe("money that a payer sent by mistake", () => {
     assert.equal(await stateOf(one), "unfunded");
   });
 
-  test(
-    "an excess paid by an exchange is sent to `recovery`, not to the exchange",
-    onlyLong,
-    async () => {
-      const one = await order();
-      const exchange = addressOf("the hot wallet of an exchange");
-      await world.pay([{ to: exchange, amount: 100n * unit }]);
-      await withdraw(exchange, one, 26n * unit);
-      await assertReturned(one, "from_exchange", 26n * unit);
-      const short = await order({ secondsLeft: 600 });
-      await withdraw(exchange, short, 24n * unit);
-      await pass(700);
-      await assertReturned(short, "too_little", 24n * unit);
-      assert.equal(await world.balanceOf(exchange), 50n * unit);
-    },
-  );
+  test("excess from an exchange is sent to `recovery`, not to the exchange", onlyLong, async () => {
+    const one = await order();
+    const exchange = addressOf("the hot wallet of an exchange");
+    await world.pay([{ to: exchange, amount: 100n * unit }]);
+    await withdraw(exchange, one, 26n * unit);
+    await assertReturned(one, "from_exchange", 26n * unit);
+    const short = await order({ secondsLeft: 600 });
+    await withdraw(exchange, short, 24n * unit);
+    await pass(700);
+    await assertReturned(short, "too_little", 24n * unit);
+    assert.equal(await world.balanceOf(exchange), 50n * unit);
+  });
 
-  test(
-    "an excess paid by a contract is sent to `recovery`, not to the contract",
-    onlyLong,
-    async () => {
-      const one = await order();
-      const contract = await paymentTo(one, 26n * unit);
-      await world.pay([{ to: contract.address, amount: 26n * unit }]);
-      await assertReturned(one, "from_contract", 26n * unit);
-      assert.ok((await client.getCode({ address: contract.address }))!.length > 2);
-      assert.equal(await world.balanceOf(contract.address), 0n);
-      assert.equal(await world.balanceOf(contract.intent.recovery), 0n);
-    },
-  );
+  test("excess from a contract is sent to `recovery`, not to the contract", onlyLong, async () => {
+    const one = await order();
+    const contract = await paymentTo(one, 26n * unit);
+    await world.pay([{ to: contract.address, amount: 26n * unit }]);
+    await assertReturned(one, "from_contract", 26n * unit);
+    assert.ok((await client.getCode({ address: contract.address }))!.length > 2);
+    assert.equal(await world.balanceOf(contract.address), 0n);
+    assert.equal(await world.balanceOf(contract.intent.recovery), 0n);
+  });
 
   test("a payment to an executed address is returned as soon as it arrives", async () => {
     const one = await order();
