@@ -31,8 +31,8 @@ import { decodeRecord } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 import type { AddressOf, MovedElsewhere } from "./elsewhere/amounts.ts";
 import type { MovesElsewhere } from "./elsewhere/changes.ts";
-import { postponeMarks } from "./elsewhere/marks.ts";
 import { pruneEvents } from "./list.ts";
+import { postponeMarks } from "./mark.ts";
 import { isWaitingForSweep, type Paid, unreported } from "./paid.ts";
 import { readPayments, readPaymentsElsewhere } from "./payments.ts";
 import {

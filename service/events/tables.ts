@@ -64,8 +64,8 @@ declare module "../store/tables.ts" {
       is_agreed: Generated<number>;
     };
     /**
-     * Marks for events about chains other than the intent's (elsewhere/marks.ts), at most one for
-     * each observed address and other chain. A mark is due when the chain `other_chain_id` was read
+     * Marks for events about chains other than the intent's (mark.ts), at most one for each
+     * observed address and other chain. A mark is due when the chain `other_chain_id` was read
      * up to `due_block`. `marked_block` is the newest block for which the mark was set, and each
      * change increments `marks`. The row is deleted after all its payments and returns were
      * reported.

@@ -26,8 +26,8 @@ import {
   findDueElsewhere,
   isAwaitedElsewhere,
   isElsewhereDue,
-} from "./elsewhere/marks.ts";
-import { selectConfirmations } from "./mark.ts";
+  selectConfirmations,
+} from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
 

@@ -8,7 +8,7 @@
 // logs. A new address, a due job, or an event that waits for a block wakes the chain at the next
 // poll.
 
-import type { BlockPace } from "../chain/rpc/block-pace.ts";
+import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
 import { noteRecipients, transfersSince } from "../follow/logs.ts";

@@ -5,7 +5,7 @@
 // one continues.
 
 import type { Hex } from "executable-address";
-import { type BlockPace, openBlockPace } from "../chain/rpc/block-pace.ts";
+import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
 import { type Network, openNetwork, openRelays, type Relays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
@@ -21,7 +21,7 @@ import {
   openLateMemory,
   recallWaitedSeconds,
   searchLateJobs,
-} from "./ledger/late.ts";
+} from "./ledger/due.ts";
 import { type Fence, LeaseLost, type LeaseWatch, watchLease } from "./ledger/lease.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";

@@ -1,11 +1,13 @@
-// Shares the newest block of a chain among all readers in the process. The executor reports each
-// block that it reads. If a reader needs a newer block, one request serves all readers. If blocks
-// arrive regularly, the request is made when the next block is expected, and otherwise at each
-// poll.
+// Finds the newest block of a chain, and predicts when the next one arrives. `openHeads` shares the
+// newest block among all readers in the process. The executor reports each block that it reads. If
+// a reader needs a newer block, one request serves all readers. If blocks arrive regularly, the
+// request is made when `openBlockPace` expects the next block, and otherwise at each poll.
+// `followHeads` waits for the blocks that endpoints report by WebSocket.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import { openBlockPace } from "./block-pace.ts";
+import { backoff } from "../../flow/wait.ts";
 import { blockCall, blockOf, CallsSpent, ChainUnavailable } from "./json-rpc.ts";
 
 type Request = (method: string, params: unknown[]) => Promise<unknown>;
@@ -141,4 +143,165 @@ export async function findBlockAt(
   if (answer === null) return undefined;
   const block = blockOf(answer);
   return { number: block.number, hash: block.hash, timestamp: block.timestamp };
+}
+
+type Seen = { number: number; hash: string; timestamp: number; atMs: number };
+
+export type BlockPace = {
+  /** Records a new block. The call is idempotent. */
+  note(head: Omit<Seen, "atMs">, nowMs: number): void;
+  /**
+   * Returns when to request the next block, or 0 if this cannot be predicted. The result is a time
+   * on the same clock as `nowMs`.
+   */
+  expectedMs(): number;
+  /**
+   * Returns the lowest possible timestamp of the next block, in Unix seconds, or 0 before the first
+   * recorded block.
+   */
+  nextSeconds(): number;
+};
+
+/**
+ * The prediction uses the last `spacingsMax` block intervals. There is no prediction if the longest
+ * interval is more than `unevenMax` times the shortest.
+ */
+const spacingsMax = 8;
+const unevenMax = 3;
+/** There is no prediction if a block interval is shorter than this number of polls. */
+const pollsMin = 3;
+/** The next block is requested earlier than predicted, by this fraction of the poll interval. */
+const earlier = 0.1;
+
+export function openBlockPace(pollMs: number): BlockPace {
+  let last: Seen | undefined;
+  let spacingsMs: number[] = [];
+  return {
+    note({ number, hash, timestamp }, nowMs) {
+      if (last?.hash === hash) return;
+      const blocks = number - (last?.number ?? number);
+      if (last && blocks > 0) {
+        // The interval is measured by the chain's clock and by this host's clock. The shorter
+        // result is used.
+        const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
+        const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
+        spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);
+      } else spacingsMs = [];
+      last = { number, hash, timestamp, atMs: nowMs };
+    },
+    expectedMs() {
+      const shortest = Math.min(...spacingsMs);
+      const isEven = Math.max(...spacingsMs) <= shortest * unevenMax;
+      const isKnown = spacingsMs.length === spacingsMax && isEven;
+      if (!last || !isKnown || shortest < pollMs * pollsMin) return 0;
+      return last.atMs + shortest - pollMs * earlier;
+    },
+    nextSeconds() {
+      const spacing = spacingsMs.length === 0 ? 0 : Math.min(...spacingsMs);
+      return last ? last.timestamp + Math.max(1, Math.floor(spacing / 1000)) : 0;
+    },
+  };
+}
+
+export type HeadWaits = {
+  /**
+   * Waits for `ms`. If a subscription works and has reported no block since the last call, then
+   * waits until a block is reported or `quietMs` have passed in total. Resolves immediately if
+   * `stopping` is aborted.
+   */
+  wait(ms: number): Promise<void>;
+};
+
+export type HeadWaitOptions = {
+  stopping: AbortSignal;
+  quietMs: number;
+  /** A subscription is restarted if it reports no block for this time. */
+  silentMs?: number;
+  /**
+   * The delay before a closed socket is opened again, which doubles with each failure up to a
+   * minute.
+   */
+  retryMs?: number;
+};
+
+const retryMsMax = 60_000;
+
+/**
+ * Subscribes to new blocks by WebSocket (eth_subscribe newHeads). While a subscription works,
+ * {@link HeadWaits.wait} can wait longer, until the next block is reported. Without an open socket,
+ * it waits only for the given time. The content of the reported blocks is not used.
+ *
+ * @param urls `wss://` or `ws://`, or none
+ */
+export function followHeads(urls: readonly string[], options: HeadWaitOptions): HeadWaits {
+  const { stopping, quietMs } = options;
+  let isNews = false;
+  let wake = () => {};
+  const onHead = () => {
+    isNews = true;
+    wake();
+  };
+  const followed = urls.map((url) => follow(url, onHead, options));
+  const rest = async (ms: number) => {
+    const waking = new AbortController();
+    wake = () => waking.abort();
+    await sleep(ms, undefined, { signal: AbortSignal.any([stopping, waking.signal]) }).catch(
+      () => {},
+    );
+    wake = () => {};
+  };
+  return {
+    async wait(ms) {
+      await sleep(ms, undefined, { signal: stopping }).catch(() => {});
+      const isQuiet = !isNews && followed.some((each) => each.isAlive());
+      if (isQuiet && quietMs > ms && !stopping.aborted) await rest(quietMs - ms);
+      isNews = false;
+    },
+  };
+}
+
+/**
+ * Keeps one subscription open, which counts as alive if it has reported a block within `silentMs`.
+ */
+function follow(url: string, onHead: () => void, options: HeadWaitOptions) {
+  const { stopping, silentMs = 60_000, retryMs = 1000 } = options;
+  let reportedAtMs = Number.NEGATIVE_INFINITY;
+  let failures = 0;
+  const isAlive = () => performance.now() - reportedAtMs < silentMs;
+
+  const open = () => {
+    if (stopping.aborted) return;
+    const socket = new WebSocket(url);
+    const silence = setTimeout(() => socket.close(), silentMs).unref();
+    const stop = () => socket.close();
+    stopping.addEventListener("abort", stop, { once: true });
+    socket.onopen = () => {
+      const params = ["newHeads"];
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params }));
+    };
+    socket.onmessage = ({ data }) => {
+      if (!isHead(data)) return;
+      reportedAtMs = performance.now();
+      failures = 0;
+      silence.refresh();
+      onHead();
+    };
+    socket.onerror = () => {};
+    socket.onclose = () => {
+      clearTimeout(silence);
+      stopping.removeEventListener("abort", stop);
+      reportedAtMs = Number.NEGATIVE_INFINITY;
+      setTimeout(open, backoff(++failures, retryMs, retryMsMax)).unref();
+    };
+  };
+  open();
+  return { isAlive };
+}
+
+function isHead(data: unknown): boolean {
+  try {
+    return (JSON.parse(String(data)) as { method?: unknown }).method === "eth_subscription";
+  } catch {
+    return false;
+  }
 }

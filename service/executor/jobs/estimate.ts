@@ -6,8 +6,8 @@
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import { toQuantity } from "executable-address/status";
 import { dependsOnGas, gasMargin } from "../../chain/execution-gas.ts";
-import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { recordWithoutGasUse } from "../../chain/rpc/endpoint-record.ts";
+import type { BlockPace } from "../../chain/rpc/heads.ts";
 import {
   type Answer,
   type Call,

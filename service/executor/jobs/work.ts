@@ -3,7 +3,7 @@
 // and its calls are simulated.
 
 import { keccak256 } from "viem/utils";
-import type { BlockPace } from "../../chain/rpc/block-pace.ts";
+import type { BlockPace } from "../../chain/rpc/heads.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
 import {

@@ -8,8 +8,7 @@ import {
   forgetBalancesAbove,
   keepBalances,
 } from "../../events/elsewhere/amounts.ts";
-import { markElsewhere } from "../../events/elsewhere/marks.ts";
-import { markObservedAbove } from "../../events/mark.ts";
+import { markElsewhere, markObservedAbove } from "../../events/mark.ts";
 import { forgetTransfersAbove, keepMisdirected } from "../../events/misdirected.ts";
 import {
   forgetPaymentsAbove,

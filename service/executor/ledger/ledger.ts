@@ -21,7 +21,6 @@ import type { Tables } from "../../store/tables.ts";
 import * as detected from "./detected.ts";
 import * as due from "./due.ts";
 import * as jobs from "./jobs.ts";
-import * as late from "./late.ts";
 import * as lease from "./lease.ts";
 import * as named from "./named.ts";
 import * as purposes from "./purposes.ts";
@@ -56,8 +55,8 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     takeNamed: named.takeNamed.bind(null, db),
     postponeNamed: named.postponeNamed.bind(null, db),
     countReturns: named.countReturns.bind(null, db),
-    pullLate: late.pullLate.bind(null, db),
-    readWaitedSeconds: late.readWaitedSeconds.bind(null, db),
+    pullLate: due.pullLate.bind(null, db),
+    readWaitedSeconds: due.readWaitedSeconds.bind(null, db),
     readHistory: jobs.readHistory.bind(null, db),
     updateJobs: jobs.updateJobs.bind(null, db),
     openPurpose: purposes.openPurpose.bind(null, db),

@@ -3,8 +3,7 @@
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
-import { markElsewhere } from "../../events/elsewhere/marks.ts";
-import { markWatches } from "../../events/mark.ts";
+import { markElsewhere, markWatches } from "../../events/mark.ts";
 import { dayOf } from "../../flow/days.ts";
 import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";

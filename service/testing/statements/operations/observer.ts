@@ -5,19 +5,17 @@ import { pino } from "pino";
 import { openHeads } from "../../../chain/rpc/heads.ts";
 import { openStatusReader } from "../../../chain/status/reader.ts";
 import { nothingKnown } from "../../../events/changes.ts";
+import { pruneEvents } from "../../../events/list.ts";
 import {
   endMarks,
   findDueElsewhere,
   isAwaitedElsewhere,
   isElsewhereDue,
-  markElsewhere,
-  postponeMarks,
-} from "../../../events/elsewhere/marks.ts";
-import { pruneEvents } from "../../../events/list.ts";
-import {
   listConfirmations,
+  markElsewhere,
   markObservedAbove,
   markWatches,
+  postponeMarks,
   setConfirmations,
 } from "../../../events/mark.ts";
 import { startObserver } from "../../../events/observe.ts";
