@@ -59,7 +59,7 @@ const exported: Record<string, string> = {
     matching mistakes moneyReturn newEndpoint newSecret note object orNull outcomeProof path
     payment paymentKinds paymentNews paymentReturns proved provedExecution provedPayment publicKey
     quoted recovery removedEndpoint replayed returnPolicy returnTimes returnTriggers returnedParts
-    sentMoney sentTest sentToken serviceEvent serviceStatus simulation state testEvent text
+    scanJson sentMoney sentTest sentToken serviceEvent serviceStatus simulation state testEvent text
     time token tokenAmount transactionProof uint256`,
   "executable-address-shop":
     "InvalidError WebhookError openShop postgresStore sameOrder signShopLink sqliteStore",

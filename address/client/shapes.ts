@@ -1,6 +1,6 @@
 // `executable-address/shapes`: the schemas ("shapes") of all responses. The types, the client's
 // checks, and the OpenAPI document are derived from the shapes. Also exports the functions that
-// describe a value in error messages, because the service uses the same functions.
+// describe a value in messages and scan JSON text, because the service uses the same functions.
 
 import type { Hex } from "../abi/hex.ts";
 import type { AddressProof } from "../proof/address-proof.ts";
@@ -23,6 +23,7 @@ import { blockReference } from "../status/shape.ts";
 
 export { describeLength, quoted } from "../errors.ts";
 export { addressRecord, call, intent } from "../intent/intent.ts";
+export { scanJson } from "../intent/json.ts";
 export * from "../shape.ts";
 export {
   mistakes,

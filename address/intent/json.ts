@@ -16,9 +16,8 @@ export function parseJson(text: string): unknown {
   } catch {
     throw invalid("not_json", `expected JSON, found ${text.length} other characters`);
   }
-  // For each repeated key, the text has one member more than the parsed value.
-  if (countMembers(text) !== countKeys(value))
-    throw invalid("repeated_field", `field ${findRepeatedKey(text)} is repeated`);
+  const repeated = findRepeatedKey(text);
+  if (repeated !== undefined) throw invalid("repeated_field", `field ${repeated} is repeated`);
   return value;
 }
 
@@ -26,59 +25,47 @@ function invalid(code: string, message: string): InvalidError {
   return new InvalidError([{ path: [], code, message }]);
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-const colon = 0x3a;
-
 /**
- * Counts the members of all objects, by counting the colons outside strings.
+ * Calls `visit` with each character outside strings and its position, including the quotes around
+ * each string. The number of visited colons is the number of fields of all objects.
  *
- * @param text valid JSON
+ * @param text can be invalid JSON
  */
-function countMembers(text: string): number {
-  let count = 0;
+export function scanJson(text: string, visit: (character: string, at: number) => void): void {
   let isString = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === quote) isString = !isString;
-    else if (isString && code === backslash) i++;
-    else if (code === colon && !isString) count++;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]!;
+    if (character === '"') isString = !isString;
+    else if (isString) {
+      if (character === "\\") at++;
+      continue;
+    }
+    visit(character, at);
   }
-  return count;
 }
-
-/** Counts the keys of a JSON value, including the keys of nested objects. */
-function countKeys(value: unknown): number {
-  let count = 0;
-  const waiting = [value];
-  while (waiting.length > 0) {
-    const each = waiting.pop();
-    if (typeof each !== "object" || each === null) continue;
-    const values = Object.values(each);
-    if (!Array.isArray(each)) count += values.length;
-    for (const inner of values) if (typeof inner === "object") waiting.push(inner);
-  }
-  return count;
-}
-
-const stringOrBracketOrColon = /"(?:[^"\\]|\\.)*"|[{}:]/g;
 
 /**
  * Finds the first repeated key of an object, quoted as in the text.
+ *
  * @param text valid JSON
  */
 function findRepeatedKey(text: string): string | undefined {
   const open: Set<string>[] = [];
-  let last = "";
-  for (const [token] of text.matchAll(stringOrBracketOrColon)) {
-    if (token === "{") open.push(new Set());
-    else if (token === "}") open.pop();
-    else if (token === ":") {
+  let repeated: string | undefined;
+  // The quotes around the last string, which is a key if a colon follows.
+  let from = 0;
+  let to = 0;
+  scanJson(text, (character, at) => {
+    if (character === '"') [from, to] = [to, at];
+    else if (character === "{") open.push(new Set());
+    else if (character === "}") open.pop();
+    else if (character === ":") {
       const keys = open.at(-1)!;
-      const key = last.includes("\\") ? (JSON.parse(last) as string) : last.slice(1, -1);
-      if (keys.has(key)) return last;
+      const quoted = text.slice(from, to + 1);
+      const key = quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+      if (keys.has(key)) repeated ??= quoted;
       keys.add(key);
-    } else last = token;
-  }
-  return undefined;
+    }
+  });
+  return repeated;
 }

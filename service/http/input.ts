@@ -8,7 +8,7 @@ import {
   isAddress,
   parseJson as parseJsonText,
 } from "executable-address";
-import { describeLength } from "executable-address/shapes";
+import { describeLength, scanJson } from "executable-address/shapes";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { foundText, Refusal } from "./errors.ts";
@@ -162,7 +162,8 @@ export function parseJson(bytes: Buffer): unknown {
     const found = `${bytes.length} bytes in another encoding`;
     throw invalid("not_utf8", `expected a body in UTF-8, found ${found}`);
   }
-  const { members, marks, isExact } = scan(bytes);
+  const text = bytes.toString("utf8");
+  const { members, marks, isExact } = countMarks(text);
   if (members > membersMax) {
     throw invalid(
       "too_many_fields",
@@ -174,7 +175,6 @@ export function parseJson(bytes: Buffer): unknown {
       `expected at most ${marksMax} commas and opening brackets in the body, ` + `found ${marks}`;
     throw invalid("too_many_values", message);
   }
-  const text = bytes.toString("utf8");
   const value = parseJsonText(text);
   if (!isExact) throw new InvalidError(inexactNumbers(text));
   return value;
@@ -184,45 +184,29 @@ function invalid(code: string, message: string): InvalidError {
   return new InvalidError([{ path: [], code, message }]);
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-const colon = 0x3a;
-const point = 0x2e;
-const comma = 0x2c;
-const [square, curly] = [0x5b, 0x7b];
-
-const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 /**
- * Returns whether the byte is the `e` or `E` of an exponent, which follows a digit. Outside
- * strings, any other `e` is part of `true` or `false`.
+ * Counts the fields and marks of a JSON text before it is parsed. `members` is the number of fields
+ * of all objects. `marks` is the number of commas and opening brackets. The text contains at most
+ * `marks` + 1 values. `isExact` is true if no number has a fraction or an exponent.
  */
-const isExponent = (bytes: Buffer, at: number) =>
-  (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);
-
-/**
- * Scans a JSON text before it is parsed, ignoring the content of strings. `members` is the number
- * of colons, which is the number of fields of all objects. `marks` is the number of commas and
- * opening brackets. The text contains at most `marks` + 1 values. `isExact` is true if no number
- * has a fraction or an exponent.
- *
- * @param bytes UTF-8
- */
-function scan(bytes: Buffer): { members: number; marks: number; isExact: boolean } {
+function countMarks(text: string): { members: number; marks: number; isExact: boolean } {
   let members = 0;
   let marks = 0;
   let isExact = true;
-  let isString = false;
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (byte === quote) isString = !isString;
-    else if (isString) {
-      if (byte === backslash) i++;
-    } else if (byte === colon) members++;
-    else if (byte === comma || byte === square || byte === curly) marks++;
-    else if (byte === point || isExponent(bytes, i)) isExact = false;
-  }
+  scanJson(text, (character, at) => {
+    if (character === ":") members++;
+    else if (character === "," || character === "[" || character === "{") marks++;
+    else if (character === "." || isExponent(text, at)) isExact = false;
+  });
   return { members, marks, isExact };
 }
+
+/**
+ * Returns whether the character is the `e` or `E` of an exponent, which follows a digit. Outside
+ * strings, any other `e` is part of `true` or `false`.
+ */
+const isExponent = (text: string, at: number) =>
+  (text[at] === "e" || text[at] === "E") && at > 0 && text[at - 1]! >= "0" && text[at - 1]! <= "9";
 
 /**
  * Returns an issue for each number that has a fraction or an exponent. `JSON.parse` parses
