@@ -3,14 +3,7 @@
 // selector, and the parameter names. Each function has exactly one valid text and one valid
 // encoding.
 
-import {
-  addFault,
-  addFaults,
-  type Fault,
-  type Faults,
-  quoted,
-  quotedLengthMax,
-} from "../errors.ts";
+import { addFault, addFaults, type Fault, type Faults, quotedLengthMax } from "../errors.ts";
 import { type AbiFunction, type Cache, remember, slotOfSignature } from "./cache.ts";
 import { toHex } from "./hex.ts";
 import {
@@ -41,7 +34,7 @@ export function readFunction(faults: Faults, text: string, cache: Cache): AbiFun
   if (Array.isArray(found)) {
     const spelling = respell(text);
     if (spelling !== undefined)
-      addFault(faults, "not_canonical", `expected the canonical form: write ${quoted(spelling)}`);
+      addFault(faults, "not_canonical", `expected the canonical form: write "${spelling}"`);
     else addFaults(faults, found);
     return undefined;
   }
@@ -101,8 +94,10 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Suggests the canonical text for `text`, if it can be determined. The suggestion has single spaces
- * and full type names, and omits `function`, data locations, mutability, and `returns`.
+ * Suggests the canonical text for a short `text`, if it can be determined. The suggestion has
+ * single spaces and full type names, and omits `function`, data locations, mutability, and
+ * `returns`. The suggestion is printable ASCII, because it is a valid function. It can be longer
+ * than `text`, because each `uint` becomes `uint256`.
  */
 function respell(text: string): string | undefined {
   if (text.length > quotedLengthMax) return undefined;

@@ -110,7 +110,12 @@ describe("functions that share the selector of a well-known function", () => {
 
 describe("functions that are not written in the canonical form", () => {
   test("the message suggests the canonical spelling of a function", () => {
+    const names = Array.from({ length: 23 }, (_, at) => `a${at}`);
+    const compact = `f(${names.map((name) => `uint ${name}`).join(",")})`;
+    const full = `f(${names.map((name) => `uint256 ${name}`).join(", ")})`;
+    assert.deepEqual([compact.length, full.length], [199, 290]);
     const spellings = {
+      [compact]: full,
       "approve( address spender , uint amount )": "approve(address spender, uint256 amount)",
       "function f(bytes calldata a) external payable returns (bool)": "f(bytes a)",
       "f(tuple(uint a,int[2] b)[] c)": "f((uint256 a, int256[2] b)[] c)",
