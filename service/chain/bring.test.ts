@@ -13,7 +13,7 @@ import { bring, readBringKey } from "./bring.ts";
 import { missingPeriphery } from "./check.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
-/** Public: the first key in anvil's default configuration. */
+/** This private key is public, because it is the first key in anvil's default configuration. */
 const key: Hex = anvilKeys[0];
 const bare = "--disable-default-create2-deployer";
 const chain = await startAnvil({ args: [bare] });

@@ -39,7 +39,7 @@ export type Parts = {
   /** The ID of this process in the leases. */
   instance: string;
   chain: ChainSettings;
-  /** Lower case. */
+  /** The factory's address, in lower case. */
   factory: Hex;
   /**
    * Keccak-256 of the factory's code, 32 bytes of hex. If the code differs, the executor sends
@@ -83,7 +83,7 @@ type PlannedOrder = Pick<Purpose, "kind" | "gas" | "shares">;
 
 /** A key that pays gas. */
 export type Signer = {
-  /** Lower case. */
+  /** The key's address, in lower case. */
   address: Hex;
   /**
    * Returns the signed transaction. Another call with the same transaction can return different
@@ -185,7 +185,7 @@ export type Tuning = FollowTuning & {
   /** The time limit for the gas estimates in one iteration of the loop. */
   estimateMsMax: number;
   batchItemsMax: number;
-  /** Nodes refuse larger transactions: 128 KiB. */
+  /** The maximum size of a transaction. Nodes refuse transactions above 128 KiB. */
   batchBytesMax: number;
   inFlightMax: number;
   /** The maximum number of due jobs in one iteration of the loop. */

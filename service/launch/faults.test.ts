@@ -71,7 +71,7 @@ describe("a launch executes exactly once", () => {
     assert.equal(await countSent(chain), sent.length, "each transaction once");
   }
 
-  test("although an endpoint shows receipts late", async (t) => {
+  test("although an endpoint returns receipts late", async (t) => {
     const chain = await startChain(t);
     let requests = 0;
     chain.watch(async ({ method }, forward, index) =>

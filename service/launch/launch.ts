@@ -325,7 +325,7 @@ async function proveOutcome(run: Launch, record: AddressRecord) {
       const proved = verifyReceipt(receipt, hashes);
       if (proved.outcome !== "executed" || proved.payments.length === 0) {
         const found = `${proved.outcome} and ${proved.payments.length} payments`;
-        throw new ProofError("unproved", `expected executed and a payment, found ${found}`);
+        throw new ProofError("unproved", `expected an execution and a payment, found ${found}`);
       }
       const file = join(config.dataDirectory, `launch-${chain.chainId}-receipt.json`);
       writeFileSync(file, `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o600, flush: true });

@@ -59,7 +59,10 @@ type Mutable = {
    */
   failedAtMs: number | undefined;
   isOut: boolean;
-  /** The number of penalty points at the time `sinceMs`. The number then decreases with time. */
+  /**
+   * The number of penalty points at the time `sinceMs`. From then on, the number is halved every
+   * ten minutes.
+   */
   score: { points: number; sinceMs: number };
   logs: LogLimits;
   estimates: Estimates;

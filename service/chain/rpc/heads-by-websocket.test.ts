@@ -81,7 +81,10 @@ describe("a wait for a new block", () => {
   });
 });
 
-/** Returns whether a wait of 1 ms is extended until the next block. Mines that block. */
+/**
+ * Returns whether a wait of 1 ms is extended until the next block. Mines a block, which ends the
+ * wait.
+ */
 async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promise<boolean> {
   await heads.wait(1);
   const waiting = heads.wait(1);

@@ -26,9 +26,10 @@ export type View = {
    */
   at: { blockHash: Hex };
   /**
-   * Returns answers on which `quorum` endpoints agree. An endpoint counts only if all its answers
-   * are usable; by default, errors are not usable. If two endpoints disagree, a third is called. If
-   * only one endpoint answers, or no answer has a quorum, returns the first endpoint's answer.
+   * Returns answers on which `quorum` endpoints agree. An endpoint counts toward the quorum only if
+   * all its answers are usable; by default, errors are not usable. If two endpoints disagree, a
+   * third is called. If only one endpoint answers, or no answer has a quorum, returns the first
+   * endpoint's answer.
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**

@@ -12,8 +12,8 @@ const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
 /**
- * An open and funded address, no earlier attempts, and a low fee. With these facts, `decide`
- * returns an execution. Each row below changes some of the facts.
+ * The facts about an open and funded address with no earlier attempts and a low fee. With these
+ * facts, `decide` returns an execution. Each row below changes some of the facts.
  */
 const plain: Facts = {
   wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },

@@ -91,8 +91,8 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   const policy = trust(facts.policy, wanted.chainId === chain.chainId ? wanted.token : undefined);
   const there = [...vault.balances].filter(([, amount]) => amount > 0n);
   if (there.length === 0) return wait("nothing_there", null);
-  // A look-alike token can fail on purpose. Its failures must not use up the attempts for listed
-  // tokens.
+  // A look-alike token can fail on purpose. The failures of a look-alike must not use up the
+  // attempts for listed tokens.
   const isTried = history.recoveryFailures >= lookalikeFailuresMax;
   const found = there.filter(([token]) => !isTried || !policy.lookalikes.has(token));
   if (found.length === 0) return { action: "give_up", reason: "recovery_keeps_failing" };

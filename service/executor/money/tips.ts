@@ -31,9 +31,9 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
 
 /**
  * Returns a function that decides which records a mirror keeps from another service. If budgets pay
- * for executions, the mirror keeps all intents for listed chains. If only tips pay, it keeps only
- * intents that have not expired and that pay a tip in a token with a price. Whether the tip is high
- * enough is decided when the address is paid.
+ * for executions, the mirror keeps all intents for listed chains. If only tips pay, the mirror
+ * keeps only intents that have not expired and that pay a tip in a token with a price. Whether the
+ * tip is high enough is decided when the address is paid.
  *
  * @param clock the current time in Unix milliseconds, because a mirror reads no chain
  */

@@ -201,7 +201,8 @@ describe("a hostile token", () => {
     for (const token of [hostile.refusing, hostile.lying, hostile.slow, hostile.blocking]) {
       assert.equal(await fateOf(address, token), "unmovable", token);
     }
-    // Saved without the API, because the executor must not rely on the API's validation.
+    // The reports are saved without the API, because the executor must not rely on the API's
+    // validation.
     const tokens = Object.values(hostile).slice(0, rounds(2, 4));
     const fates = await nameNow(record, tokens);
     assert.deepEqual(new Set(fates), new Set(["queued"]));

@@ -330,7 +330,7 @@ export async function broadcast(
     if (!answer || "result" in answer) return [];
     const { error } = answer;
     const kind = classifyError("eth_sendRawTransaction", error);
-    // With these errors, the transaction or another one with its nonce has arrived (see settle.ts).
+    // These errors mean that the chain or the node has a transaction with this nonce (settle.ts).
     if (kind === "already_known" || kind === "nonce_used") return [];
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];

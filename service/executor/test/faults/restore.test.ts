@@ -49,7 +49,7 @@ const withBudget =
     chain: { ...core.chain, budgets: { ...core.chain.budgets, perDayMax } },
   });
 
-/** Gives the executor `count` endpoints. The function `lies` can change their answers. */
+/** Gives the executor `count` endpoints. The function `lies` can change the endpoints' answers. */
 const withEndpoints =
   (count: number, lies: (place: number, call: Call, answer: Answer) => Answer): Adapt =>
   (core) => ({

@@ -17,10 +17,7 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /**
-   * The time at which the executor starts. It then has no measured simulation times of the
-   * accounts.
-   */
+  /** The time at which the executor starts, without measured simulation times of the accounts. */
   startSeconds?: number;
   blockSeconds: number;
   /** Whether nodes run only one simulation at a time, and continue after the caller's timeout. */

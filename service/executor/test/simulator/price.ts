@@ -97,8 +97,8 @@ const lieBlocksMax = 2;
 
 /**
  * The maximum number of simulations with correct endpoints to compare. The simulations differ in
- * when the executor reads from the endpoints. These times can decide whether an address is executed
- * before its intent expires, or recovered some blocks later.
+ * when the executor reads from the endpoints. The times of these reads can decide whether an
+ * address is executed before its intent expires, or recovered some blocks later.
  */
 const drawsMax = 12;
 
@@ -115,8 +115,8 @@ export async function faultsOfLie(seed: number, isControl = false) {
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  // Returns whether another comparison is needed. If the database is wrong, no comparison can
-  // explain it.
+  // Returns whether another simulation is needed for comparison. If the database is wrong, no
+  // comparison can explain it.
   const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
     const honest = await priceOfHistory(seed, { world: lie, draw });

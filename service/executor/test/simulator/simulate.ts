@@ -41,7 +41,7 @@ export type Options = {
    * several steps.
    */
   recordsPerPass?: number;
-  /** The number of keys that pay gas. If there are two, each key sometimes refuses to sign. */
+  /** The number of keys that pay gas. If there are two keys, each key sometimes refuses to sign. */
   keys?: number;
   /** Whether some intents pay a tip, and executions use more or less gas than estimated. */
   isTipped?: boolean;

@@ -127,7 +127,7 @@ describe("a sleeping chain returns late money within five minutes after faults e
   }
 });
 
-describe("wrong answers of one endpoint cost nothing and delay by at most two blocks", () => {
+describe("one wrong endpoint costs nothing and delays payments by at most two blocks", () => {
   for (const [seed, what] of [
     [1066, "an estimate that was not a number ended each pass"],
     [6251, "two tokens that arrived one after the other were counted as one long wait"],
