@@ -36,7 +36,7 @@ export const executorCommands: Command[] = [
     opensNoStore: true,
     options: { keystore: "FILE", "password-file": "FILE" },
     async run(_, { options }) {
-      const { writeNewKey } = await import("./transactions/keys.ts");
+      const { writeNewKey } = await import("./transactions/keystore.ts");
       return { address: formatAddress(writeNewKey(options.keystore!, options["password-file"]!)) };
     },
   },

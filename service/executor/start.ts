@@ -18,7 +18,7 @@ import { feePolicyOf } from "./money/fees.ts";
 import { convertToWei, toTipPrices } from "./money/tips.ts";
 import { type ChainSettings, defaultTuning, type Parts } from "./pass.ts";
 import { run } from "./run.ts";
-import { type KeySources, openSigners } from "./transactions/keys.ts";
+import { type KeySources, openSigners } from "./transactions/signer.ts";
 
 export type ExecutorConfig = KeySources & {
   executorPollMs: number;

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { key, own, keystore as published } from "../../testing/executor/signing.ts";
-import { openSigner, writeNewKey } from "./keys.ts";
+import { writeNewKey } from "./keystore.ts";
+import { openSigner } from "./signer.ts";
 
 describe("openSigner", () => {
   let directory: string;

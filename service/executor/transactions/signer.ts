@@ -1,7 +1,9 @@
-// Signs transactions with a key in this process, or with a remote signer over HTTP
-// (eth_signTransaction, like web3signer). A remote signature is verified before it is used.
+// Opens the keys that pay gas: from settings, from keystores (keystore.ts), or from a file that
+// lists several keys. A key is read once and kept in memory, and never appears in a log or an
+// error. Signs with a key in this process, or with a remote signer over HTTP (eth_signTransaction,
+// like web3signer). A remote signature is verified before it is used.
 
-import { fromHex, type Hex } from "executable-address";
+import { fromHex, type Hex, isAddress } from "executable-address";
 import type { TransactionSerializedEIP1559 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import {
@@ -11,8 +13,121 @@ import {
   recoverAddress,
   serializeTransaction,
 } from "viem/utils";
+import { z } from "zod";
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import type { Signer, UnsignedTransaction } from "../pass.ts";
+import { readKeystore, readSecret } from "./keystore.ts";
+
+const address = z.string().refine(isAddress);
+
+export type KeySources = KeySource & {
+  /** A JSON file that lists several keys. */
+  executorKeys?: string | undefined;
+};
+
+/** Parses the file `executorKeys`. Converts each entry to the settings of a single key. */
+const keysFile = z
+  .array(
+    z.union([
+      z.strictObject({ keystore: z.string(), passwordFile: z.string() }).transform((key) => ({
+        executorKeystore: key.keystore,
+        executorPasswordFile: key.passwordFile,
+      })),
+      z
+        .strictObject({ signerUrl: z.url(), address })
+        .transform((key) => ({ executorSignerUrl: key.signerUrl, executorAddress: key.address })),
+    ]),
+  )
+  .min(1);
+
+/**
+ * Opens the key that the settings specify, or all keys in the file `executorKeys`.
+ *
+ * @throws the same errors as {@link openSigner}
+ */
+export function openSigners({ executorKeys, ...source }: KeySources): [Signer, ...Signer[]] {
+  if (!executorKeys) return [openSigner(source)];
+  const { executorKey, executorKeystore, executorSignerUrl, executorAddress } = source;
+  if (executorKey || executorKeystore || executorSignerUrl || executorAddress) {
+    throw new Error("EXECUTOR_KEYS and another key setting are both set; expected one of them");
+  }
+  const signers = readKeys(executorKeys).map(openSigner);
+  const addresses = signers.map(({ address }) => address);
+  const twice = addresses.find((address, index) => addresses.indexOf(address) < index);
+  if (twice) throw new Error(`EXECUTOR_KEYS ${executorKeys} contains the key of ${twice} twice`);
+  return signers as [Signer, ...Signer[]];
+}
+
+/** @throws an error that does not quote the file, because a URL in it can contain a password */
+function readKeys(file: string): KeySource[] {
+  const text = readSecret(file, "EXECUTOR_KEYS");
+  try {
+    return keysFile.parse(JSON.parse(text));
+  } catch {
+    throw new Error(
+      `EXECUTOR_KEYS ${file} is not a list of keys; expected a JSON array of ` +
+        `{"keystore", "passwordFile"} or {"signerUrl", "address"}`,
+    );
+  }
+}
+
+export type KeySource = {
+  /** `0x` and 64 hex digits. */
+  executorKey?: string | undefined;
+  /**
+   * A Web3 Secret Storage file, version 3, with scrypt. `executorPasswordFile` contains its
+   * password.
+   */
+  executorKeystore?: string | undefined;
+  executorPasswordFile?: string | undefined;
+  /** The URL of a remote signer, and the address whose key it must use. */
+  executorSignerUrl?: string | undefined;
+  executorAddress?: string | undefined;
+};
+
+/**
+ * Opens one key.
+ * @throws an error that names the wrong setting, and never shows its value
+ */
+export function openSigner(source: KeySource): Signer {
+  refuseTwo(source);
+  const { executorSignerUrl } = source;
+  const address = source.executorAddress?.toLowerCase() as Hex;
+  if (executorSignerUrl) return remoteSigner(executorSignerUrl, address);
+  return localSigner(readKey(source));
+}
+
+function refuseTwo(source: KeySource): void {
+  const { executorKey, executorKeystore, executorSignerUrl } = source;
+  const named = [
+    executorKey && "EXECUTOR_KEY",
+    executorKeystore && "EXECUTOR_KEYSTORE",
+    executorSignerUrl && "EXECUTOR_SIGNER_URL",
+  ].filter(Boolean);
+  if (named.length > 1) {
+    throw new Error(`${named.slice(0, 2).join(" and ")} are both set; expected one of them`);
+  }
+  if (executorSignerUrl && !source.executorAddress) {
+    throw new Error("EXECUTOR_SIGNER_URL requires EXECUTOR_ADDRESS, which is not set");
+  }
+  if (source.executorAddress && !executorSignerUrl) {
+    throw new Error("EXECUTOR_ADDRESS requires EXECUTOR_SIGNER_URL, which is not set");
+  }
+}
+
+function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySource): Hex {
+  if (executorKey) return executorKey as Hex;
+  if (!executorKeystore) {
+    throw new Error(
+      "the executor has no key; set EXECUTOR_KEY, or EXECUTOR_KEYSTORE with " +
+        "EXECUTOR_PASSWORD_FILE, or EXECUTOR_SIGNER_URL with EXECUTOR_ADDRESS",
+    );
+  }
+  if (!executorPasswordFile) {
+    throw new Error("EXECUTOR_KEYSTORE requires EXECUTOR_PASSWORD_FILE, which is not set");
+  }
+  return readKeystore(executorKeystore, executorPasswordFile);
+}
 
 /** The remote signer refused to sign, or returned no valid signature for the transaction. */
 class SignerRefused extends Error {
@@ -28,7 +143,7 @@ const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
  * Signs with a key in this process.
  * @param key `0x` and 64 hex digits
  */
-export function localSigner(key: Hex): Signer {
+function localSigner(key: Hex): Signer {
   const account = privateKeyToAccount(key);
   return {
     address: account.address.toLowerCase() as Hex,

@@ -18,8 +18,7 @@ import {
   withRemoteSigner,
 } from "../../testing/executor/signing.ts";
 import { defaultTuning, type Signer } from "../pass.ts";
-import { openSigner } from "./keys.ts";
-import { signerTimeoutMs } from "./signer.ts";
+import { openSigner, signerTimeoutMs } from "./signer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "signers-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -19,7 +19,7 @@ import { formatCsv, readReport } from "../../executor/ledger/spending.ts";
 import type { Parts, Signer } from "../../executor/pass.ts";
 import { run } from "../../executor/run.ts";
 import { type ExecutorParts, openParts } from "../../executor/start.ts";
-import { openSigner } from "../../executor/transactions/keys.ts";
+import { openSigner } from "../../executor/transactions/signer.ts";
 import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
