@@ -139,7 +139,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       if (isLong && !isJudged) t.diagnostic("not judged: other work had the processors");
       if (isJudged) {
         // The test uses medians, because other processes can slow down the slowest 1% of requests.
-        // Exact limits are tested in service/http/load/admission.test.ts with a simulated clock. A
+        // service/http/load/latency-limit.test.ts tests exact limits with a simulated clock. A
         // rejection costs an eighth of the processor time of a create request, so servers should
         // keep about 0.7 of their throughput. The permitted times are multiplied by `freePart`,
         // because a server with half a processor needs twice the time.

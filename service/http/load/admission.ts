@@ -4,10 +4,10 @@
 
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { savesPerCommit } from "../../store/store.ts";
 import { Refusal, toAnswer } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 import { corsHeaders } from "../routes.ts";
+import { openLatencyLimit } from "./latency-limit.ts";
 
 /**
  * An admitted create request. `isOver` becomes true when the response is written or the connection
@@ -135,94 +135,6 @@ function slowestOf(awaitingBody: Set<AdmittedCreate>): AdmittedCreate | undefine
 function cutOff(slow: AdmittedCreate, awaitingBody: Set<AdmittedCreate>): void {
   awaitingBody.delete(slow);
   slow.raw.socket.destroy();
-}
-
-const windowMs = 100;
-/** The minimum number of responses in a measurement window. */
-const responsesMin = 5;
-/**
- * The lowest limit. This number of create requests can share one commit, so the requests hardly
- * delay each other.
- */
-const limitMin = savesPerCommit;
-const limitAtStart = 256;
-/** The highest acceptable latency, as a multiple of the latency at low load. */
-const latencyFactorMax = 4;
-/** A lower latency than this is always acceptable. */
-const targetMsMin = 10;
-/** The weight of a new window in the moving average of the latency. */
-const windowWeight = 1 / 5;
-/** One window can multiply the limit by a factor in this range. */
-const stepMin = 0.7;
-const stepMax = 1.05;
-/**
- * The factor by which the base latency can rise in each window at low load. At this rate, the base
- * latency doubles in about two minutes.
- */
-const baseGrowth = 1.0006;
-/**
- * The factor by which the best throughput decays in each window at high load. At this rate, the
- * best throughput halves in about half a minute.
- */
-const bestDecay = 0.998;
-
-/**
- * Opens a limit on pending requests that adapts to the latency of the requests. With these
- * constants, the simulated services in admission.test.ts keep at least 90 % of their throughput at
- * three times the load that they can serve. The 99th percentile of the latency is then at most five
- * times as high as at low load. A higher `latencyFactorMax` or `stepMax` would increase this
- * latency.
- *
- * @param most the upper bound of the limit
- */
-export function openLatencyLimit(most: number) {
-  let limit = Math.min(limitAtStart, most);
-  /** The moving average of the latency, on which one unusual window has little effect. */
-  let smoothMs: number | undefined;
-  let baseMs = Number.POSITIVE_INFINITY;
-  let bestPerMs = 0;
-  let pendingMax = 0;
-  let count = 0;
-  let sumMs = 0;
-  let startedAtMs = 0;
-
-  const adjust = (windowMs: number) => {
-    const meanMs = sumMs / count;
-    smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) * windowWeight;
-    // At low load, the latency depends only on the machine, and not on the number of pending
-    // requests.
-    const isRelevant = pendingMax > limit / 2;
-    baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * baseGrowth);
-    bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * bestDecay : bestPerMs);
-    if (!isRelevant) return;
-    const targetMs = Math.max(targetMsMin, latencyFactorMax * baseMs);
-    const factor = targetMs / meanMs;
-    if (factor < 1)
-      limit = Math.max(limitMin, bestPerMs * targetMs, limit * Math.max(stepMin, factor));
-    else if (pendingMax >= limit) limit = Math.max(limit + 1, limit * stepMax);
-    limit = Math.min(most, limit);
-  };
-
-  return {
-    current: () => limit,
-    /**
-     * Records the number of pending requests at the arrival of a request, including this request.
-     */
-    recordPending(inProgress: number) {
-      if (inProgress > pendingMax) pendingMax = inProgress;
-    },
-    /** Records the latency of a request. */
-    recordLatency(ms: number, nowMs: number) {
-      count++;
-      sumMs += ms;
-      if (nowMs - startedAtMs < windowMs || count < responsesMin) return;
-      adjust(nowMs - startedAtMs);
-      pendingMax = 0;
-      count = 0;
-      sumMs = 0;
-      startedAtMs = nowMs;
-    },
-  };
 }
 
 const message = "too many requests are in progress; try again in a second";
