@@ -21,7 +21,7 @@ import { longestSearch } from "./operations/lists.ts";
 import type { Operations } from "./operations/world.ts";
 import { openOperations } from "./operations.ts";
 import { plansOf, rowsReadBy } from "./plans.ts";
-import { turnsOf } from "./turns.ts";
+import { turnMsMax, turnsOf } from "./turns.ts";
 import { type Seen, watchStatements } from "./watch.ts";
 
 /**
@@ -38,8 +38,6 @@ const sizes = isLong
 const smallSize = 1_000;
 /** The maximum number of rows that one statement reads. */
 const rowsMax = 3_000;
-/** The maximum time for which an operation may block the main thread without an interruption. */
-const turnMsMax = 5;
 /** The measured processor time of a turn can be too long by one step of the clock (Linux: 4 ms). */
 const clockStepMs = 4;
 

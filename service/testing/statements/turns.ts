@@ -1,6 +1,8 @@
 import { type PerformanceEntry, PerformanceObserver } from "node:perf_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
+/** The maximum time for which an operation may block the main thread without interruption. */
+export const turnMsMax = 5;
 /** Shorter turns are not stored, because an operation can have more than a million turns. */
 const storedMsMin = 0.5;
 
