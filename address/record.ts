@@ -98,7 +98,7 @@ function compare(
   // The message does not contain the terms, which can have 49,154 characters.
   const long =
     field === "terms"
-      ? "expected `intent` as terms, found other terms"
+      ? "expected the encoding of `intent`, found other terms"
       : `expected ${wanted}, found ${found}`;
   addFault(faults, `${field}_mismatch`, long, field);
 }

@@ -118,7 +118,7 @@ export async function startAnvil(options: { port?: number; args?: string[] } = {
     child.stdout.on("data", listen);
     child.stderr.on("data", listen);
     // For example, the error is ENOENT if anvil's C library is missing, as on Alpine.
-    child.once("error", ({ message }) => reject(new Error(`anvil does not run here: ${message}`)));
+    child.once("error", ({ message }) => reject(new Error(`anvil cannot be started: ${message}`)));
     gone.then(() => fail("did not start"));
   }).finally(() => clearTimeout(limit));
   for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners("data").resume();

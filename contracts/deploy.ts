@@ -82,7 +82,9 @@ export async function bringDeployer(sender: Sender): Promise<void> {
   const code = await getCode(sender, { address });
   if (code === deterministicDeployer.code) return;
   if (code)
-    throw new Error(`${address} is not the deterministic deployer: this chain is not supported`);
+    throw new Error(
+      `the code at ${address} is not the deterministic deployer's: this chain is not supported`,
+    );
   await assertDeployerDeployable(sender);
   const missing = fundingWei - (await getBalance(sender, { address: nobody }));
   if (missing > 0n) {

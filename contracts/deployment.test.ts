@@ -119,7 +119,7 @@ describe("bringDeployer", () => {
   test("bringDeployer throws if another contract is at the address", async (t) => {
     const chain = await open(t);
     await chain.client.setCode({ address, bytecode: "0x00" });
-    await assert.rejects(bringDeployer(chain.client), /is not the deterministic deployer/);
+    await assert.rejects(bringDeployer(chain.client), /is not the deterministic deployer's/);
     await assertUnspent(chain);
   });
 

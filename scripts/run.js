@@ -35,7 +35,7 @@ const runsTypeScript = Boolean(process.features.typescript);
 // `engines` excludes the running Node.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
-  fail("npm ci does not install the tools that build the pages for this Node.", "20.19, 22.12");
+  fail("For this version of Node, npm ci omits the tools that build the pages.", "20.19, 22.12");
 }
 
 if (runsTypeScript && isProgram) await runHere();
@@ -81,7 +81,7 @@ function runChild(node) {
     detached: process.platform !== "win32",
     env: { ...process.env, PATH: dirname(node) + delimiter + process.env.PATH },
   });
-  child.once("error", ({ message }) => fail(`${node} does not run here: ${message}.`));
+  child.once("error", ({ message }) => fail(`${node} cannot be started: ${message}.`));
   passSignals(child);
   child.once("exit", (code, signal) => {
     if (signal === null) process.exit(code);

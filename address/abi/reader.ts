@@ -75,7 +75,8 @@ export function takeZeros(reader: Reader, count: number): void {
 
 export function takeEnd(reader: Reader): void {
   const more = reader.bytes.length - reader.at;
-  if (more > 0) malformed(reader, `expected the end at byte ${reader.at}, found ${more} more`);
+  if (more > 0)
+    malformed(reader, `expected the end at byte ${reader.at}, found ${more} more bytes`);
 }
 
 /** Reads a length and its bytes, padded with zeros to whole words. */

@@ -135,7 +135,7 @@ function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   const start = reader.at;
   const end = readSmall(reader.view, head + next);
   if (end === undefined || end < start)
-    malformed(reader, `expected a later offset at byte ${head + next}`);
+    malformed(reader, `expected an offset of at least ${start} at byte ${head + next}`);
   take(reader, end - start);
   const terms = new Uint8Array(32 + end - start);
   terms[31] = 32;

@@ -47,7 +47,10 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
   const receipt = await waitForReceipt(transactionHash, rpcs, quorum);
   const hasSucceeded = Number(receipt.status) === 1;
   if (!hasSucceeded)
-    throw new Error(`${transactionHash}: expected success, found status ${Number(receipt.status)}`);
+    throw new Error(
+      `transaction ${transactionHash}: expected the receipt status 1 (success), found ` +
+        Number(receipt.status),
+    );
   const after = await readNow(given, record);
   return { ...plan, sent: true, transactionHash, state: after.state, status: after };
 }
@@ -251,5 +254,9 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
       );
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
-  throw new ProofError("no_quorum", `${hash}: a quorum of nodes does not have the receipt yet`);
+  throw new ProofError(
+    "no_quorum",
+    `${hash}: expected ${quorum} nodes to return the same receipt, found fewer; check the status ` +
+      "before you send the transaction again",
+  );
 }

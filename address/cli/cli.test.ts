@@ -314,7 +314,7 @@ describe("executable-address", () => {
     ]) {
       const misused = await run([...args, ...more]);
       assert.equal(misused.status, 2);
-      assert.match(misused.err, /report needs one --token or --transaction/);
+      assert.match(misused.err, /report: expected either one --token or one --transaction/);
     }
     await server.close();
   });

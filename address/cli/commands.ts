@@ -177,7 +177,7 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     const [token, ...more] = many.token;
     const transactionHash = one.transaction as Hex | undefined;
     if (more.length > 0 || (token === undefined) === (transactionHash === undefined))
-      throw new Misuse("report needs one --token or --transaction");
+      throw new Misuse("report: expected either one --token or one --transaction");
     const query = transactionHash ? { transactionHash } : { token: token as Hex };
     const value = await client().reportSent(address, query);
     if (!value) throw new UnprovenError(`the service has no intent for ${address}`);

@@ -33,7 +33,7 @@ describe("openKeystore", () => {
       ["{}", "nothing"],
     ] as const)
       await assert.rejects(openKeystore(other, password), {
-        message: `keystore: expected version 3, aes-128-ctr, found ${found}`,
+        message: `keystore: expected a version 3 file with the cipher aes-128-ctr, found ${found}`,
       });
   });
 

@@ -36,7 +36,8 @@ export async function openKeystore(text: string, password: string | undefined): 
   const { crypto: box } = JSON.parse(text) as Keystore;
   if (box?.cipher !== "aes-128-ctr")
     throw new Error(
-      `keystore: expected version 3, aes-128-ctr, found ${describeValue(box?.cipher)}`,
+      "keystore: expected a version 3 file with the cipher aes-128-ctr, found " +
+        describeValue(box?.cipher),
     );
   const keccak = chooseKeccak({});
   const bytes = (hex: string) => fromHex(`0x${hex.replace(/^0x/, "")}`);

@@ -222,7 +222,10 @@ describe("commands without the service, with one of three nodes lying", () => {
     const { status, err } = await run(args);
     lying = all;
     assert.equal(status, 1);
-    assert.match(err, /0x[0-9a-f]{64}: expected success, found status 0/);
+    assert.match(
+      err,
+      /transaction 0x[0-9a-f]{64}: expected the receipt status 1 \(success\), found 0/,
+    );
   });
   task("execute with a keystore", async () => {
     const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };

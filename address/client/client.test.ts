@@ -186,13 +186,13 @@ describe("client.lookup", () => {
     const theirs = makeRecord(sample, { factory: shop });
     const { address } = record;
     for (const [body, fault] of [
-      [forged, "terms: expected `intent` as terms, found other terms"],
+      [forged, "terms: expected the encoding of `intent`, found other terms"],
       [other, `address: expected ${address}, found ${other.address}`],
       [theirs, `factory: expected ${factoryAddress}, found ${shop}`],
       [{}, "address: this field is required"],
       [null, "expected an object, found null"],
       [[], "expected an object, found an array"],
-      [{ ...record, terms: "0x" }, "terms: expected `intent` as terms, found other terms"],
+      [{ ...record, terms: "0x" }, "terms: expected the encoding of `intent`, found other terms"],
     ] as const) {
       once({ body });
       await assert.rejects(client().lookup(address), {

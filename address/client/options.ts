@@ -142,7 +142,7 @@ export function parseHeaders({ headers = {} }: { readonly headers?: object }) {
       const name = given.toLowerCase();
       const isFree = /^[a-z0-9-]{1,64}$/.test(name) && !ownHeaders.test(name);
       if (isFree && typeof value === "string" && /^[ -~]*$/.test(value)) return [name, value];
-      const wanted = "expected printable ASCII, and a name that the client does not set";
+      const wanted = "expected a printable ASCII value, and a name that the client does not set";
       const found = describeLength(value);
       throw new TypeError(`headers.${given.slice(0, 64)}: ${wanted}, found ${found}`);
     }),

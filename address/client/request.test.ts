@@ -192,7 +192,8 @@ describe("the options of a client and of its calls", () => {
 
   test("a reserved or malformed header throws `TypeError`", async () => {
     const message = (name: string) =>
-      `headers.${name}: expected printable ASCII, and a name that the client does not set, found`;
+      `headers.${name}: expected a printable ASCII value, and a name that the client does not ` +
+      "set, found";
     const refused = {
       Authorization: "secret",
       "content-type": "x",

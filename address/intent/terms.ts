@@ -156,7 +156,7 @@ function parseFunction(reader: Reader, signature: Uint8Array, names: Uint8Array)
     cache,
   );
   throwFaults(faults);
-  return found ?? malformed(reader, "the signature and the names have different shapes");
+  return found ?? malformed(reader, "the names do not match the signature's parameters");
 }
 
 /**

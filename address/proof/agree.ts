@@ -120,6 +120,6 @@ export function parseAgreement(rpcs: Rpcs, options: AgreementOptions) {
   if (!Number.isInteger(needed) || needed < 1 || needed > rpcs.length)
     throw new TypeError(`quorum: expected an integer from 1 to ${rpcs.length}, found ${needed}`);
   if (!Number.isSafeInteger(confirmations) || confirmations < 0)
-    throw new TypeError(`confirmations: expected an integer from 0, found ${confirmations}`);
+    throw new TypeError(`confirmations: expected an integer of at least 0, found ${confirmations}`);
   return { quorum: needed, confirmations };
 }

@@ -146,7 +146,7 @@ function proveEvents(
   const index = proof.transactionIndex;
   if (!Number.isSafeInteger(index) || index < 0)
     throw invalidProof(
-      `transactionIndex: expected an integer from 0, found ${describeValue(index)}`,
+      `transactionIndex: expected an integer of at least 0, found ${describeValue(index)}`,
     );
   const key = encodeRlp(encodeCount(index));
   const find = (root: Uint8Array, nodes: unknown, what: string) => {

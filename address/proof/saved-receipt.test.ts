@@ -151,8 +151,11 @@ describe("spec/receipt-vectors.json", () => {
     const text = `{"amount":"${amount}","from":"${from}"}`;
     for (const [changed, message] of [
       [{ format: { toString: 1 } }, `format: expected ${receiptFormat}, found an object`],
-      [{ record: undefined, proof }, "expected record and proof, found nothing and an object"],
-      [{ record, proof: null }, "expected record and proof, found an object and null"],
+      [
+        { record: undefined, proof },
+        "expected objects as record and proof, found nothing and an object",
+      ],
+      [{ record, proof: null }, "expected objects as record and proof, found an object and null"],
       [
         { payments: [{ block: { number: "7", hash: "0x12" } }] },
         'block: expected a number and a hash, found "7" and "0x12"',
@@ -211,7 +214,10 @@ test("agreeOnReceipt describes an invalid option without a node's URL", async ()
     [{ rpcs: [] }, "rpcs: expected at least one, found none"],
     [{ rpcs: ["https://other.example", node, node] }, "rpcs[2]: is the same as rpcs[1]"],
     [{ rpcs: [node], quorum: 2 }, "quorum: expected an integer from 1 to 1, found 2"],
-    [{ rpcs: [node], confirmations: -1 }, "confirmations: expected an integer from 0, found -1"],
+    [
+      { rpcs: [node], confirmations: -1 },
+      "confirmations: expected an integer of at least 0, found -1",
+    ],
     [{ rpcs: [node], quorm: 1 }, `quorm: unknown option, expected one of ${gatherOptions}`],
   ] as const)
     await assert.rejects(agreeOnReceipt(receipts[0], options as never), {

@@ -167,7 +167,8 @@ function parseReceipt(value: unknown): SavedReceipt {
     throw invalidProof(`format: expected ${receiptFormat}, found ${describeValue(format)}`);
   if (!record || !proof)
     throw invalidProof(
-      `expected record and proof, found ${describeType(record)} and ${describeType(proof)}`,
+      `expected objects as record and proof, found ${describeType(record)} and ` +
+        `${describeType(proof)}`,
     );
   const listed = parseList(payments, "payments", paymentsMax, "payments") as PaymentProof[];
   const { block, execution } = proof;

@@ -157,8 +157,8 @@ describe("spec/proof-vectors.json", () => {
     const child = headers[0]!.replace(/^(0xf9....a0).{64}/, `$1${other.slice(2)}`) as Hex;
     const childHash = toHex(keccak256(fromHex(child)));
     for (const [changed, message, trusted = hash] of [
-      [{ transactionIndex: -1 }, "transactionIndex: expected an integer from 0, found -1"],
-      [{ transactionIndex: "0" }, 'transactionIndex: expected an integer from 0, found "0"'],
+      [{ transactionIndex: -1 }, "transactionIndex: expected an integer of at least 0, found -1"],
+      [{ transactionIndex: "0" }, 'transactionIndex: expected an integer of at least 0, found "0"'],
       [{ headers: null }, "headers: expected a list, found null"],
       [{ headers: [] }, "headers: expected hex, found nothing"],
       [

@@ -43,7 +43,8 @@ async function walkBack(rpc: Rpc, search: Search, refusal: RpcError): Promise<Va
     const from = Math.max(search.from, to - blocks + 1);
     const events = await readRange(rpc, { ...search, from, to });
     if (events instanceof RpcError) {
-      if (from === to) throw unavailable(`the node refuses block ${to} as a range`, events);
+      if (from === to)
+        throw unavailable(`the node refuses a query for the logs of block ${to}`, events);
       blocksMax = to - from;
       blocks = Math.max(1, Math.floor((to - from + 1) / 2));
       continue;

@@ -96,8 +96,10 @@ export function stateOf(
   if (codeBytes === executed) return "executed";
   if (codeBytes === closed) {
     if (!isExpired) {
-      const wanted = `a time after its expiry ${intent.expirationTimestamp}`;
-      throw inconsistent(`${address}: closed, so expected ${wanted}, found ${block.timestamp}`);
+      const wanted = `a block time after the expiry ${intent.expirationTimestamp}`;
+      throw inconsistent(
+        `${address}: the vault is closed, so expected ${wanted}, found ${block.timestamp}`,
+      );
     }
     return "recovered";
   }
@@ -130,7 +132,8 @@ export function addEvents(
     }
     if (execution || recoveries.length > 0) {
       throw inconsistent(
-        `${address}: expected the execution first, found it later in block ${event.blockNumber}`,
+        `${address}: expected one execution before any recovery, found a later one in block ` +
+          event.blockNumber,
       );
     }
     if (event.token !== intent.token.toLowerCase()) {

@@ -195,7 +195,8 @@ describe("statusOf", () => {
       "a vault closed in time",
       closed,
       noPast,
-      `${address}: closed, so expected a time after its expiry ${expiry}, found ${expiry}`,
+      `${address}: the vault is closed, so expected a block time after the expiry ${expiry}, ` +
+        `found ${expiry}`,
     ],
   ] as const)
     test(`\`rpc_inconsistent\`: ${why}`, () => {
@@ -259,7 +260,7 @@ describe("addEvents", () => {
 
   test("addEvents throws for an execution after the vault was used", () => {
     const refusal = message(
-      `${record.address}: expected the execution first, found it later in block 8`,
+      `${record.address}: expected one execution before any recovery, found a later one in block 8`,
     );
     const later = { ...executed, blockNumber: 8 };
     for (const name of ["Executed", "Recovered"] as const) {

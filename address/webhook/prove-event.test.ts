@@ -170,9 +170,9 @@ describe("proveEvent", () => {
     lie.data.status.address = records.unpaid!.address;
     const [executed, unpaid] = [records.executed!.address, records.unpaid!.address];
     const name = "WebhookError";
-    const wanted = `expected address.executed at block ${real.data.status.block.number}`;
+    const reported = `the event reports address.executed at block ${real.data.status.block.number}`;
     for (const [event, record, message] of [
-      [lie, records.unpaid!, `${unpaid}: ${wanted}, but the chain contradicts the event`],
+      [lie, records.unpaid!, `${unpaid}: ${reported}, but the chain contradicts it`],
       [lie, records.executed!, `expected a record of ${unpaid}, found one of ${executed}`],
       [real, records.unpaid!, `expected a record of ${executed}, found one of ${unpaid}`],
     ] as const)
@@ -388,10 +388,10 @@ describe("proveEvent", () => {
       [{ ...options(), rpcs: [] }, "rpcs: expected at least one, found none"],
       [{ ...options(), rpcs: [world.rpcUrl, world.rpcUrl] }, "rpcs[1]: is the same as rpcs[0]"],
       [{ ...options(), quorum: 2 }, "quorum: expected an integer from 1 to 1, found 2"],
-      [options(-1), "confirmations: expected an integer from 0, found -1"],
+      [options(-1), "confirmations: expected an integer of at least 0, found -1"],
       [
         { rpcs },
-        "confirmations: expected the number of blocks that must follow a fact, found nothing",
+        "confirmations: expected how many blocks must follow the event's block, found nothing",
       ],
     ] as const)
       await refused(given, "TypeError", message);

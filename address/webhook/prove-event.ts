@@ -133,7 +133,7 @@ export async function proveEvent(
   refuseUnknownOptions(options);
   if (options.confirmations === undefined)
     throw new TypeError(
-      "confirmations: expected the number of blocks that must follow a fact, found nothing",
+      "confirmations: expected how many blocks must follow the event's block, found nothing",
     );
   if (isOfLaterType(event)) return { address: parseAddress(event.data.address), fact: "unknown" };
   const { type, data } = checkShape(event);
@@ -161,8 +161,10 @@ export async function proveEvent(
   const claimed = isElsewhere ? readPlace(data) : data.status.block;
   if (claimed && claimed.number > newest.number) return { address, fact: "notYet" };
   if (claimed && isLasting(event) && (await isCanonical(claimed, chainOptions))) {
-    const wanted = `${type} at block ${claimed.number}`;
-    throw new WebhookError(`${address}: expected ${wanted}, but the chain contradicts the event`);
+    const reported = `${type} at block ${claimed.number}`;
+    throw new WebhookError(
+      `${address}: the event reports ${reported}, but the chain contradicts it`,
+    );
   }
   return { address, fact: "outdated" };
 }

@@ -44,7 +44,7 @@ describe("verifyWebhook", () => {
       "another body was signed",
       `${body} `,
       headersOf(body),
-      /^expected a valid signature, found 1 invalid$/,
+      /^webhook-signature: expected a signature that matches the secret, found none among 1$/,
     ],
     ["the body is not JSON", "{", headersOf("{"), /^expected a body of JSON, found 1 characters$/],
     [
@@ -63,8 +63,11 @@ describe("verifyWebhook", () => {
     const wrong: [WebhookOptions, string][] = [
       [{}, "expected a secret or a publicKey, found neither"],
       [{ secret, publicKey: "whpk_" }, "expected a secret or a publicKey, found both"],
-      [{ secret: "7" }, "expected whsec_ and base64, found 1 characters"],
-      [{ publicKey: secret }, `expected whpk_ and base64, found ${secret.length} characters`],
+      [{ secret: "7" }, "secret: expected whsec_ and base64, found 1 characters"],
+      [
+        { publicKey: secret },
+        `publicKey: expected whpk_ and base64, found ${secret.length} characters`,
+      ],
       [
         { secret, tolerance: 5 } as WebhookOptions,
         "tolerance: unknown option, expected one of secret, publicKey, toleranceSeconds, now",

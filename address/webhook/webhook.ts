@@ -73,8 +73,13 @@ export async function verifyWebhook(
     publicKey === undefined
       ? await isHmac(content, signatures, [secret ?? []].flat())
       : await isEd25519(content, signatures, [publicKey].flat());
-  if (!isValid)
-    throw new WebhookError(`expected a valid signature, found ${signatures.length} invalid`);
+  if (!isValid) {
+    const key = publicKey === undefined ? "secret" : "publicKey";
+    throw new WebhookError(
+      `webhook-signature: expected a signature that matches the ${key}, found none among ` +
+        signatures.length,
+    );
+  }
   const event = parse(text);
   if (event?.id !== id)
     throw new WebhookError(
@@ -103,7 +108,7 @@ function readHeader(headers: HeaderSource, name: string): string {
 async function isHmac(content: Bytes, signatures: string[], secrets: readonly string[]) {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   for (const secret of secrets) {
-    const bytes = decodeKey(secret, "whsec_");
+    const bytes = decodeKey("secret", secret, "whsec_");
     const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
     for (const signature of readSignatures(signatures, "v1")) {
       if (await crypto.subtle.verify("HMAC", key, signature, content)) return true;
@@ -114,7 +119,7 @@ async function isHmac(content: Bytes, signatures: string[], secrets: readonly st
 
 async function isEd25519(content: Bytes, signatures: string[], publicKeys: readonly string[]) {
   for (const publicKey of publicKeys) {
-    const bytes = decodeKey(publicKey, "whpk_");
+    const bytes = decodeKey("publicKey", publicKey, "whpk_");
     const key = await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
     for (const signature of readSignatures(signatures, "v1a")) {
       if (await crypto.subtle.verify("Ed25519", key, signature, content)) return true;
@@ -135,9 +140,9 @@ const readSignatures = (signatures: string[], version: string): Bytes[] =>
     }
   });
 
-function decodeKey(text: string, prefix: string): Bytes {
+function decodeKey(name: string, text: string, prefix: string): Bytes {
   if (typeof text === "string" && text.startsWith(prefix)) return base64(text.slice(prefix.length));
-  throw new TypeError(`expected ${prefix} and base64, found ${describeLength(text)}`);
+  throw new TypeError(`${name}: expected ${prefix} and base64, found ${describeLength(text)}`);
 }
 
 const base64 = (text: string): Bytes => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));

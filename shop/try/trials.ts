@@ -121,7 +121,7 @@ const ofDeliveries: readonly Trial[] = [
 
 /** Genuine events may arrive more than once and in any order. Each order must be delivered once. */
 const ofTruths: readonly Trial[] = [
-  withGoods("delivers for a body with spaces, whose exact bytes are signed", async (hands) => {
+  withGoods("delivers if the signed body contains extra spaces", async (hands) => {
     const made = await paid(hands);
     const write = (event: ServiceEvent) => JSON.stringify(event, null, 1);
     await hands.deliver(await hands.eventOf(made, "address.executed"), { write });
@@ -211,7 +211,7 @@ const ofLies: readonly Trial[] = [
     await hands.deliver(await hands.eventOf(made, "address.reverted"));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for an order that another order's event names", async (hands) => {
+  withGoods("delivers nothing for a reference from another order's event", async (hands) => {
     const [made, other] = [await hands.order(), await paid(hands)];
     const event = structuredClone(await hands.eventOf(other, "address.executed"));
     event.data.reference = made.reference;
@@ -224,7 +224,7 @@ const ofLies: readonly Trial[] = [
     await hands.deliver(await hands.eventOf(made, "address.payment"));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for a payment to another address", async (hands) => {
+  withGoods("delivers nothing if an event reports another order's payment", async (hands) => {
     const [made, other] = [await hands.order(), await paid(hands)];
     const event = structuredClone(await hands.eventOf(other, "address.payment"));
     Object.assign(event.data, { address: made.record.address, reference: made.reference });
@@ -257,21 +257,24 @@ const ofLies: readonly Trial[] = [
     return hands.goodsAre(made, 0);
   }),
   withGoods(
-    "delivers nothing for a payment to a foreign address with its reference",
+    "delivers nothing for a payment to a foreign address that claims the order's reference",
     async (hands) => {
       const made = await hands.order();
       await hands.send(await strangeEvent(hands, made));
       return hands.goodsAre(made, 0);
     },
   ),
-  withGoods("delivers nothing for a foreign address reported as the shop's own", async (hands) => {
-    const made = await hands.order();
-    const event = structuredClone(await strangeEvent(hands, made));
-    const { reference } = made;
-    Object.assign(event.data, { reference, claimedReference: null, createdBy: "api_key" });
-    await hands.send(event);
-    return hands.goodsAre(made, 0);
-  }),
+  withGoods(
+    "delivers nothing if an event reports a foreign address as created by the shop",
+    async (hands) => {
+      const made = await hands.order();
+      const event = structuredClone(await strangeEvent(hands, made));
+      const { reference } = made;
+      Object.assign(event.data, { reference, claimedReference: null, createdBy: "api_key" });
+      await hands.send(event);
+      return hands.goodsAre(made, 0);
+    },
+  ),
   withGoods("delivers a paid order after a false event about it", async (hands) => {
     const made = await hands.order();
     await hands.send(await borrowed(hands, made, await paid(hands)));
@@ -281,7 +284,7 @@ const ofLies: readonly Trial[] = [
     await hands.deliver(await hands.eventOf(made, "address.executed"));
     return hands.goodsAre(made, 1);
   }),
-  withGoods("delivers for the valid event after events that it cannot use", async (hands) => {
+  withGoods("delivers a paid order after outdated and malformed events", async (hands) => {
     const [old, made] = [await paid(hands), await paid(hands)];
     const outdated = await hands.eventOf(old, "address.executed");
     const poison = { ...outdated, id: "evt_outdated", type: "address.expired" } as ServiceEvent;

@@ -317,7 +317,8 @@ describe("readStatus", () => {
     const node = await startNode(world.rpcUrl, forgetful(narrow(0)));
     await assert.rejects(readStatus(record, { rpc: node.rpcUrl }), {
       code: "evidence_unavailable",
-      message: /^past events: the node refuses block \d+ as a range: 1 blocks are over 0$/,
+      message:
+        /^past events: the node refuses a query for the logs of block \d+: 1 blocks are over 0$/,
     });
     await node.stop();
   });
