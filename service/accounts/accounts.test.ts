@@ -139,7 +139,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("does not store a rotated key's last use for the new key", async () => {
+      test("after a rotation, does not store uses of the old key for the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -159,7 +159,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     describe("the audit log", () => {
-      test("the database rejects updates and deletions of its rows", async () => {
+      test("rejects changes and deletions of its rows", async () => {
         await appendAudit(store.db, await newAccount(), "signed_in", actor);
         await assert.rejects(
           store.db.updateTable("audit").set({ ip: "x" }).execute(),

@@ -29,8 +29,8 @@ const newAccount = async ({ db }: Store) =>
   (await createAccount(db, `${emails++}@example.com`, actor))!.accountId;
 
 /**
- * For each database, a function that opens a store for each of two servers. SQLite allows only one
- * server, so both elements are the same store.
+ * For each database, a function that returns the stores of two servers. SQLite allows only one
+ * server, so the function returns the same store twice.
  */
 const pairs: Record<string, () => Promise<[Store, Store]>> = {
   sqlite: async () => {

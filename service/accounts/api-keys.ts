@@ -50,8 +50,8 @@ export async function addApiKey(
   { name, scopes, expiresAtMs }: NewApiKey,
   actor: Actor,
 ): Promise<Made | undefined> {
-  // The comparison is negated because an invalid date is NaN, and every comparison with NaN is
-  // false.
+  // The negated comparison also rejects an invalid date. Such a date is NaN, and every comparison
+  // with NaN is false.
   if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired(expiresAtMs);
   const { apiKey, prefix, digest } = drawKey();
   const addition = { accountId, event: "api_key_created", actor, detail: prefix } as const;

@@ -100,7 +100,7 @@ describe("limits for attempts to sign in", () => {
     assert.equal(await spend({ ip: network(1_001), deviceCookie: newCookie() }), 10);
   });
 
-  test("a browser keeps the cookie of the same account when it signs in again", () => {
+  test("a browser keeps its cookie if it signs in to the same account again", () => {
     const { attempts, newCookie } = open();
     const deviceCookie = newCookie();
     assert.equal(attempts.deviceCookieFor({ email, deviceCookie }), deviceCookie);
@@ -151,7 +151,7 @@ describe("limits for attempts to sign in", () => {
     }
   });
 
-  test("one attempt per minute is always allowed", async () => {
+  test("one attempt per minute is allowed after an IP address has used up its limits", async () => {
     const { spend, wait, waitToTry } = open();
     await spend({ ip: "192.0.2.1" });
     for (let i = 0; i < 100; i++) {
@@ -163,7 +163,7 @@ describe("limits for attempts to sign in", () => {
 });
 
 describe("limits for attempts to sign up", () => {
-  test("at most 20 attempts per IP address, and 60 per /24 or /48 network", async () => {
+  test("one IP address can make at most 20 attempts, and one /24 or /48 network 60", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts } = open();
       const spend = async (from: string) => {

@@ -3,10 +3,11 @@
 //
 // Attempts from a browser that has never signed in to the account count against four limits: per IP
 // address, per network, per pair of IP address and account, and per account. The limit per account
-// stops an attacker who has many IP addresses. But the attacker could use up a single limit per
-// account to lock out the owner. So the limit per account consists of two limits. The first limit
+// stops an attacker who has many IP addresses. But with a single limit per account, the attacker
+// could use up the limit and lock out the owner. So each account has two limits. The first limit
 // counts only the first three attempts per day from each network (a /24 of IPv4 or a /48 of IPv6),
-// and an attacker with 200 networks cannot use it up. The second limit counts all other attempts.
+// so even an attacker with 200 networks cannot use up this limit. The second limit counts all other
+// attempts, including attempts that the first limit refuses.
 //
 // A browser that has signed in to the account has a signed cookie. Attempts with a cookie have
 // separate limits: per cookie, per account, and per network. A limit per cookie would not be
@@ -52,12 +53,12 @@ const perSignUpNetwork: Policy = { name: "sign-up-network", intervalMs: 3_000, b
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 /**
- * The result of {@link Attempts}, before the password is checked. `waitMs` is 0 if the attempt is
- * allowed, and otherwise the time until the next attempt is allowed, in milliseconds. The password
- * of an allowed attempt then waits in a queue to be hashed (http/dashboard/sign-in.ts). If
- * `isKnown` is true, the browser has a valid cookie, and its password waits in a queue with
- * priority. `turnOf` is the account or network of the attempt, because the accounts or networks in
- * a queue take turns.
+ * The verdict of the limits on an attempt. `waitMs` is 0 if the attempt is allowed, and otherwise
+ * the time until the next attempt is allowed, in milliseconds. The password of an allowed attempt
+ * then waits in a queue to be hashed (http/dashboard/sign-in.ts). If `isKnown` is true, the browser
+ * has a valid cookie, and its password waits in a queue with priority. In the queue with priority,
+ * accounts take turns, and `turnOf` is the account's email. In the other queue, networks take
+ * turns, and `turnOf` is the network.
  */
 export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 
@@ -110,8 +111,9 @@ export function limitAttempts(
       [perPair, `${network} ${email}`],
     ]);
     if (waitMs > 0) return waitMs;
-    // The attempt counts as one of the network's first attempts even if a later limit refuses the
-    // attempt. Otherwise, an attacker could save first attempts for later.
+    // The attempt counts as one of the network's first attempts even if the account's limits refuse
+    // it. Otherwise, an attacker could use the network's first attempts after these limits have
+    // refilled.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
     return retryMs(await take(limiter, perAccount, email));

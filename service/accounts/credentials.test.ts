@@ -81,8 +81,8 @@ describe("credentials", () => {
         assert.equal(binary.length, bits);
         for (let bit = 0; bit < bits; bit++) ones[bit]! += Number(binary[bit]);
       }
-      // The standard deviation of each count is 22.4, so 180 is 8 standard deviations. With random
-      // bits, the assertion fails in about one of 10^15 runs.
+      // Each count has a standard deviation of 22.4, so 180 is 8 standard deviations. With random
+      // bits, the test fails in fewer than one of 10^12 runs.
       for (const count of ones) assert.ok(Math.abs(count - drawn / 2) < 180, `${count}`);
     }
   });

@@ -29,8 +29,8 @@ after(async () => {
 });
 
 /**
- * The number of limiter keys that the tests have used. Each run uses a new key, so that earlier
- * runs do not affect the limits of the run.
+ * The number of limiter keys that the tests have used. Each run uses a new key, because earlier
+ * runs may have used up the limits of their keys.
  */
 let keys = 0;
 const newKey = () => `key-${keys++}`;

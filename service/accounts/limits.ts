@@ -79,8 +79,8 @@ export type Limiter = {
 /**
  * Returns the verdict on one request.
  *
- * @param dueInMs the time until the full burst is available again, including this request if it was
- *   admitted
+ * @param dueInMs the time until the full burst is available again; an admitted request has already
+ *   increased this time
  */
 function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;
@@ -202,9 +202,9 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
 
 /**
  * For each key, admits as many requests as the limit allows. Rows are locked in the order of their
- * keys, so that two servers cannot deadlock. `whole_at` can be at most one full burst in the
- * future. A time that is later by more than ten seconds means that the clock was set back. The
- * statement then assumes that the whole burst was used just now.
+ * keys, so that two servers cannot deadlock. `whole_at` is at most the time of one full burst in
+ * the future, unless the clock was set back. If `whole_at` exceeds this maximum by more than ten
+ * seconds, the statement assumes that the whole burst was used just now.
  */
 async function spend(
   { prepared }: LimiterStore,
@@ -242,8 +242,8 @@ const spendLimits = `
   returning key, whole_at, at, admitted`;
 
 /**
- * Returns the verdict on each request. If the limit does not allow all requests of a key, admits
- * the first requests.
+ * Returns the verdict on each request. If the limit admits only some requests of a key, these are
+ * the first requests in the list.
  */
 function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();

@@ -9,16 +9,16 @@ import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
 /**
- * The number of an account's newest keys that the service tries, to find addresses that were
- * created before a rotation.
+ * The maximum number of keys that the service tries in order to find an address that was created
+ * before a rotation. The service tries the account's newest keys.
  */
 const keysTried = 8;
 
 const newReferenceKey = () => `svc_ref_${randomBytes(32).toString("hex")}`;
 
 /**
- * Returns the account's newest keys, newest first. If the account has no key, generates its first
- * key.
+ * Returns at most {@link keysTried} of the account's keys, newest first. If the account has no key,
+ * generates its first key.
  */
 export async function findReferenceKeys(
   db: Kysely<Tables>,

@@ -77,7 +77,7 @@ declare module "../store/tables.ts" {
     };
     /**
      * The secret that signs cookies. The table has one row, which all servers use. The first server
-     * that needs the secret generates the row. If `SESSION_SECRET` is set, the stored secret is not
+     * that needs the secret inserts the row. If `SESSION_SECRET` is set, the stored secret is not
      * used.
      */
     secrets: { name: string; value: string };
@@ -125,8 +125,8 @@ export function statements(dialect: Dialect): TableStatement[] {
 }
 
 /**
- * The statement of a separate migration, because some databases were created with the statements
- * above.
+ * This statement is a separate migration, because databases of earlier versions already have the
+ * tables above, but not this column.
  */
 export const clientIdStatements = (): TableStatement[] => [
   sql`alter table client_ids add column may_name int not null default 1`,

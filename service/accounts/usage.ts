@@ -10,8 +10,8 @@ import type { CredentialKind } from "./credentials.ts";
 
 const flushMs = 1_000;
 /**
- * The maximum number of keys that `seenInBrowser` collects between two flushes. The limit is
- * necessary because anyone can send invented keys.
+ * The maximum number of keys that `seenInBrowser` collects between two flushes. Without this limit,
+ * anyone could use up the server's memory by sending invented keys.
  */
 const inBrowserMax = 10_000;
 
@@ -153,9 +153,9 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
   : "last_used_at";
 
 /**
- * Sets the column of all given credentials to the latest time among them, so that up to 100
- * credentials need only one statement. A stored time can therefore be later than the actual use.
- * The difference is at most the time since the last successful flush, which is usually about a
+ * Sets `column` of each credential in `seen`. One statement sets the same time for up to 100
+ * credentials: the latest time in this group. A stored time can therefore be later than the actual
+ * use. The difference is at most the time since the last successful flush, which is usually about a
  * second.
  */
 async function touch<Table extends "api_keys" | "client_ids">(

@@ -96,8 +96,8 @@ function judgeCharacters(text: string) {
 }
 
 /**
- * Returns the reason why the text is not an origin. Called for texts that do not have a scheme, a
- * host, and an optional port.
+ * Returns the reason why the text is not an origin. Called if the text does not match the pattern
+ * of an origin: a scheme, a host, and an optional port.
  */
 function judgeShape(text: string) {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];
@@ -153,8 +153,8 @@ function judgeWildcard(scheme: string, host: string) {
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
   }
-  // Also checks a subdomain, because every subdomain of a domain can be a public suffix although
-  // the domain is not. For example, the list of public suffixes contains *.kawasaki.jp.
+  // The list of public suffixes can contain all subdomains of a host without the host, such as
+  // *.kawasaki.jp. So this function also checks a subdomain of the host.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );

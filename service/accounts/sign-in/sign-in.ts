@@ -3,7 +3,8 @@
 //
 // The service calls better-auth's functions, but does not serve better-auth's HTTP routes. The
 // routes would return session tokens in response bodies, and the dashboard needs only a few routes.
-// better-auth does not use transactions.
+// better-auth writes outside the service's transactions, so a crash during a sign-up can leave a
+// user without an account. `ensureAccount` then creates the account.
 //
 // better-auth is loaded when a request first needs it, because better-auth would be a quarter of
 // the code that is loaded at startup.
@@ -35,8 +36,8 @@ type Login = { email: string; password: string };
 
 export type SignIn = {
   /**
-   * @throws {SignInError} `signup_closed`, `user_already_exists`, or a code for the fault of the
-   *   email or the password
+   * @throws {SignInError} `signup_closed`, `user_already_exists`, or a code that says why the email
+   *   or the password is refused
    */
   signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /**
@@ -285,8 +286,9 @@ async function configure(
     account: { modelName: "auth_passwords" },
     verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
     advanced: {
-      // With `true`, better-auth would add the prefix `__Secure-` to the names below. The prefix
-      // `__Host-` guarantees more.
+      // With `true`, better-auth would add the prefix `__Secure-` to the names below. On https, the
+      // names have the prefix `__Host-` instead, which also prevents other hosts from setting the
+      // cookies.
       useSecureCookies: false,
       cookies: {
         session_token: cookie("eas-session"),
@@ -347,8 +349,8 @@ async function forgetExpired(db: Kysely<Tables>): Promise<void> {
 }
 
 /**
- * Creates the user of an account that an operator created, without a password. Does nothing if the
- * user exists.
+ * Creates the account's user, without a password. Does nothing if the user exists. An account has
+ * no user after an operator has created the account.
  */
 async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Promise<void> {
   const now = toIso(Date.now());
