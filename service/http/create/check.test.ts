@@ -78,7 +78,7 @@ describe("POST /v1/address/check", () => {
     assert.equal(checked.headers["cache-control"], "no-store");
     const { record, simulation, findings } = checked.json();
     assert.deepEqual([simulation.outcome, simulation.fundingAssumed], ["succeeds", true]);
-    // The token has no supply yet.
+    // No token has been minted yet, so the amount exceeds the total supply.
     assert.deepEqual(
       findings.map(({ code }: { code: string }) => code),
       ["amount_beyond_supply"],
@@ -99,7 +99,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual((await post("create", apiKey, record.intent)).json(), record);
   });
 
-  test("returns a finding for a condition about an address of another chain", async () => {
+  test("returns a finding for a condition that refers to an address of another chain", async () => {
     const { apiKey } = await server.newKey();
     const here = await newIntent();
     const [own, foreign] = [makeRecord(here), makeRecord({ ...here, chainId: here.chainId + 1 })];

@@ -90,9 +90,9 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 }
 
 /**
- * Finds conditions in the intent (`requireExecuted` and `requireClosed`) about an address that was
- * created for another chain. On the intent's chain, `requireExecuted` always fails for such an
- * address, so the calls can never run. Anyone can close such an address on the intent's chain, so
+ * Finds conditions in the intent (`requireExecuted` and `requireClosed`) that refer to an address
+ * of another chain. On the intent's chain, this address can never be executed, so `requireExecuted`
+ * always fails and the calls can never run. Anyone can close this address on the intent's chain, so
  * `requireClosed` does not protect the money.
  */
 async function findConditions(

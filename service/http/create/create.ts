@@ -50,8 +50,8 @@ export function openCreate(parts: Parts): CreateRecord {
 }
 
 /**
- * Limits the number of valid create requests that an account can send per day, including
- * repetitions.
+ * Limits the number of valid create requests that an account can send per day. A repeated request
+ * counts again.
  *
  * @throws {Refusal} 429 above the limit
  */

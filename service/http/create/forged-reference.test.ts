@@ -207,7 +207,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
       // Control: an old version stored a reference from a client ID like a reference from an API
-      // key. With such a row, the handler that trusts references finds the wrong order.
+      // key. The test writes such a row, and the handler that trusts references then finds the
+      // wrong order.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

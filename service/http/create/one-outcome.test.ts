@@ -20,7 +20,8 @@ import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 const origin = "https://shop.example.com";
 /**
  * The number of simultaneous create requests with an API key (`server`) and with a client ID
- * (`page`). A client ID can send a burst of 20.
+ * (`page`). Neither number exceeds the burst of the credential's rate limit: 100 for an API key,
+ * and 20 for a client ID.
  */
 const parallel = { server: 99, page: 20 };
 const kills = isLong ? 4 : 1;
@@ -124,7 +125,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(await countRecords(account.accountId), 1);
       });
 
-      test(`saves only one of many intents with one reference (${credential})`, async () => {
+      test(`saves only one of many intents with the same reference (${credential})`, async () => {
         const account = await newAccount(service);
         const answers = await Promise.all(
           Array.from({ length: parallel[credential] }, () =>
@@ -142,7 +143,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     }
 
-    test("saves only one of two intents that differ in their expiration time", async () => {
+    test("saves only one of two intents with one reference and two expiration times", async () => {
       const { accountId, server } = await newAccount(service);
       const { salt: _, ...intent } = newIntent();
       const codes = await Promise.all(
@@ -155,7 +156,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await countRecords(accountId), 1);
     });
 
-    test("saves only one of many intents with one reference on two servers", {
+    test("saves only one of many intents with the same reference on two servers", {
       skip: dialect === "sqlite" ? "one server has the file" : false,
     }, async () => {
       const { accountId, server } = await newAccount(service);

@@ -1,5 +1,5 @@
-// Tests the references of POST /v1/address/create. An attacker may have the public client ID, and
-// requests can be repeated.
+// Tests the references of POST /v1/address/create. The tests include repeated requests, and
+// requests from an attacker who uses the public client ID.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -72,7 +72,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return intent;
     };
 
-    test("is refused with 409 if a page sends it for a server's address", async () => {
+    test("is refused with 409 if a page sends it for an address created by a server", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=order-1", ""]) {
         const intent = newIntent();
@@ -139,7 +139,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(events.includes("client_id_references_allowed"));
     });
 
-    test("is refused with 409 and the other address if another intent has it", async () => {
+    test("is refused with 409 and the existing address if another intent uses it", async () => {
       const { server } = await shop();
       const { address } = (await create(server, "reference=order-3")).json();
       const refused = await create(server, "reference=order-3");
@@ -216,7 +216,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(again.json().error.issues[0].message, first.json().address);
     });
 
-    test("determines a missing salt, so that a repeated request returns the address", async () => {
+    test("determines a missing salt, so that a repetition returns the same address", async () => {
       const { db, accountId, server, page } = await shop();
       const intent = withoutSalt();
       const [one, two] = await Promise.all([

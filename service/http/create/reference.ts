@@ -69,10 +69,10 @@ function requireMayName({ mayName, reference }: Creator): void {
 }
 
 /**
- * Parses the intent. If a request with an API key has a reference but no salt, derives the salt
- * from the reference with the account's newest reference key. If the salt of the address with this
- * reference was derived with an older key, uses the older key, so that a repeated request returns
- * the same address.
+ * Parses the intent. If a request with an API key has a reference, but neither a salt nor `again`,
+ * derives the salt from the reference. Uses the account's newest reference key, unless an older key
+ * gives the address that already has the reference. So a repeated request returns the same address,
+ * even after a rotation.
  *
  * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
@@ -104,10 +104,10 @@ const needsSalt = (body: unknown): body is object =>
 const noSignature = `0x${"0".repeat(64)}`;
 
 /**
- * Verifies the signature of a create request. Does nothing if the request has no signature and the
- * client ID is not bound. The address is a hash of the whole intent, so a signature of the address
- * covers the token, the payee, the amount, and the expiration time. Only signatures with the newest
- * key are valid, so a leaked key is useless after a rotation.
+ * Verifies the signature of a create request. A bound client ID must send a signature. For other
+ * credentials, a signature is optional, but it must be valid. The address is a hash of the whole
+ * intent, so a signature of the address covers the token, the payee, the amount, and the expiration
+ * time. Only signatures with the newest key are valid, so a leaked key is useless after a rotation.
  *
  * @throws {Refusal} 403 `not_signed`
  */

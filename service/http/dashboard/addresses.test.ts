@@ -168,7 +168,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(items[2].settledAt, new Date(settledAtMs).toISOString());
     });
 
-    test("returns 400 if the statuses of no or too many addresses are requested", async () => {
+    test("returns 400 for a statuses query without addresses or with more than 20", async () => {
       const many = Array.from({ length: 21 }, (_, at) => `0x${at}`).join();
       for (const query of ["", `?addresses=${many}`, `?addresses=${"0".repeat(1000)}`]) {
         assert.equal((await browser.get(`${api}/statuses${query}`)).statusCode, 400, query);

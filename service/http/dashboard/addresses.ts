@@ -1,6 +1,6 @@
 // The dashboard's routes for addresses: the API's list with an additional filter by address prefix,
 // the statuses of a page of the list, and two routes for the form that creates addresses. The two
-// routes for the form work like the check and create requests of the API.
+// routes for the form call the same functions as the API's check and create routes.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";

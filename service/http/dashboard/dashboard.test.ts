@@ -260,7 +260,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await from(next, "https://www.shop.example")).statusCode, 200);
     });
 
-    test("reports a key that was used in a browser, until its rotation", async () => {
+    test("reports that a key was used in a browser, until the key is rotated", async () => {
       const browser = await signUp();
       const { apiKey, prefix } = await newKey(browser);
       await create({ ...bearer(apiKey), origin: "https://shop.example" });

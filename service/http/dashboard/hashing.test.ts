@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { openHashing } from "./sign-in.ts";
 
 /**
- * Opens the hashing queue with simulated hashes. `ends` contains, in the order of the hashes'
- * starts, a function that completes each hash.
+ * Opens the hashing queue with simulated hashes. When a hash starts, a function that completes this
+ * hash is appended to `ends`.
  */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };
@@ -57,14 +57,15 @@ describe("the queue for password hashes", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // Control: with one queue for all requests, the other request would be refused.
+      // Control: if all requests belonged to one account or network, the request "other" would be
+      // refused.
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);
     }
   });
 
-  test("gives every fourth hash to an unknown browser while known browsers wait", async () => {
+  test("starts every fourth hash for an unknown browser while known browsers wait", async () => {
     const { ask, begun, drain, settle } = openTurns(1);
     for (let i = 0; i < 20; i++) void ask(`known ${i}`, true);
     void ask("stranger 0", false);
@@ -85,7 +86,7 @@ describe("the queue for password hashes", () => {
     assert.equal(begun.length, atOnce + 1);
   });
 
-  test("gives the next hash to a known browser, even after a failed hash", async () => {
+  test("starts the next hash for a known browser, even after a failed hash", async () => {
     const { ask, begun, ends, settle } = openTurns(1);
     const first = ask("first", false);
     const all = [ask("stranger", false), ask("known", true)];

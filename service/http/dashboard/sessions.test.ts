@@ -73,7 +73,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(() => service.close());
 
-    test("refuses a missing session, a foreign origin, and an invalid intent", async () => {
+    test("requires a session, the dashboard's origin, and a valid intent", async () => {
       const stranger = openBrowser(service);
       assert.equal((await stranger.post(`${api}/addresses`, newIntent())).statusCode, 401);
       const browser = openBrowser(service);

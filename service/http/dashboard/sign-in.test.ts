@@ -148,7 +148,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
     });
 
-    test("counts attempts by the client address from a trusted proxy", once, async () => {
+    test("counts attempts by the IP address that a trusted proxy forwards", once, async () => {
       const trustedProxies = "192.0.2.0/24";
       const { store, accounts } = service.parts;
       const behind = await startApp({ trustedProxies, store, accounts });
@@ -261,7 +261,7 @@ for (const [name, database] of Object.entries(databases)) {
       await control.close();
     });
 
-    test("returns 403 `signup_closed` for sign-ups, but accepts existing accounts", async () => {
+    test("refuses sign-ups with `signup_closed`, but lets existing accounts sign in", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const { store, publicUrl } = service.parts;
@@ -324,7 +324,7 @@ for (const [name, database] of Object.entries(databases)) {
       await accounts.close();
     });
 
-    test("ends a session for all copies of its cookie", async () => {
+    test("ends a session at sign-out, even for copies of its cookie", async () => {
       const browser = openBrowser(service);
       await browser.signUp(newEmail());
       const thief = openBrowser(service);

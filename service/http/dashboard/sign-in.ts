@@ -135,7 +135,9 @@ function deviceCookie(publicUrl: string) {
  */
 const threadsMax = 3;
 const runningMaxByDefault = Math.max(1, Math.min(threadsMax, availableParallelism() - 1));
-/** The maximum number of waiting hashes in total, and the maximum per account or network. */
+/**
+ * The maximum number of waiting hashes in a queue (`max`), and per account or network (`eachMax`).
+ */
 const knownPlaces: Places = { max: 64, eachMax: 4 };
 const strangersPlaces: Places = { max: 32, eachMax: 8 };
 const strangersEvery = 4;
