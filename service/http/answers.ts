@@ -1,7 +1,7 @@
 // The response types of the dashboard's API. The dashboard's pages import only types from this
 // file. answers.test.ts checks that every response has the shape that this file defines. Times are
-// ISO 8601. The public API has the same routes below /webhooks, so this file does not describe
-// these routes.
+// ISO 8601. This file does not describe the routes below /webhooks, because they are also routes of
+// the public API, which describes their responses.
 
 import {
   address,
@@ -58,8 +58,8 @@ export type SignedIn = TypeOf<typeof signedIn>;
 
 const wei = matching(/^(0|[1-9][0-9]*)$/);
 /**
- * An account's gas costs on one chain and one day, in wei. Includes only settled transactions. The
- * day is by the chain's clock.
+ * An account's gas costs on one chain and one day, in wei. Includes only settled transactions. Days
+ * are UTC days in block time.
  */
 const gasDay = object({
   chainId,
@@ -173,7 +173,10 @@ const moneyDay = object({
 });
 export type MoneyDay = TypeOf<typeof moneyDay>;
 
-/** Median durations, computed from the newest events. */
+/**
+ * The median times from creation to payment and from payment to execution, computed from the newest
+ * events.
+ */
 const pace = object({ toPaidMs: orNull(count), toExecutedMs: orNull(count) });
 export type Pace = TypeOf<typeof pace>;
 

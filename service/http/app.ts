@@ -54,7 +54,10 @@ const allow = allowedMethods([
   ...new Set(Object.values(operations).map(({ method }) => method)),
 ]).join(", ");
 
-/** Throws an error, because Fastify calls this function only if a route has a Fastify schema. */
+/**
+ * Fastify calls this function for a route with a Fastify schema. Throws an error, because routes
+ * must not have such a schema.
+ */
 const noSchema = () => {
   throw new Error("a route must not have a Fastify schema; our own schemas check its input");
 };

@@ -56,10 +56,7 @@ export const statuses = {
 export type Code = keyof typeof statuses;
 type Headers = Record<string, string>;
 
-/**
- * The Content-Type for routes that send JSON as text. Fastify sets this header only for JSON that
- * Fastify serializes.
- */
+/** The Content-Type for routes that send JSON as text. For text, Fastify would set `text/plain`. */
 export const jsonType = "application/json; charset=utf-8";
 
 /** Sent with every response, to prevent browsers from guessing another media type. */
@@ -211,9 +208,9 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
 };
 
 /**
- * Returns the refusal of a request that has no body although the route expects an intent. A request
- * without a body but with a Content-Type gets another error, because the framework parses even an
- * empty body if there is a Content-Type.
+ * Returns the refusal of a request that has no body although the route expects an intent. If the
+ * request has a Content-Type, the framework parses even an empty body, and the response contains
+ * the parser's error instead.
  */
 export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";

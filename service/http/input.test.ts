@@ -113,7 +113,7 @@ describe("parseInput", () => {
       });
   });
 
-  test("accepts one spelling of an integer between the minimum and the maximum", () => {
+  test("accepts only one spelling of each integer between the minimum and the maximum", () => {
     const schema = z.strictObject({ days: integerInput(1, 92).default(30) });
     for (const days of [
       "1e1",

@@ -89,8 +89,8 @@ function describeInput(value: unknown): string {
 }
 
 /**
- * Returns an issue for each text that contains a NUL character. The schema, which the value
- * matches, limits the depth of the recursion.
+ * Returns an issue for each text that contains a NUL character. The value has already matched a
+ * schema, which limits the depth of the recursion.
  */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
@@ -202,8 +202,8 @@ function countMarks(text: string): { members: number; marks: number; isExact: bo
 }
 
 /**
- * Returns whether the character is the `e` or `E` of an exponent, which follows a digit. Outside
- * strings, any other `e` is part of `true` or `false`.
+ * Returns whether the character is the `e` or `E` of an exponent. Outside strings, an `e` after a
+ * digit begins an exponent, and any other `e` is part of `true` or `false`.
  */
 const isExponent = (text: string, at: number) =>
   (text[at] === "e" || text[at] === "E") && at > 0 && text[at - 1]! >= "0" && text[at - 1]! <= "9";

@@ -15,19 +15,20 @@ export type Limits = {
   /** The maximum number of create requests per account and day; 0 means no limit. */
   addressesPerAccountDay: number;
   /**
-   * The maximum number of RPC calls per minute for simulations on one chain. Checks and proofs have
-   * separate limits of the same size. All servers that share a PostgreSQL database share these
-   * limits.
+   * The maximum number of RPC calls per minute for simulations on one chain. The same maximum
+   * applies to checks and to proofs, but the service counts the calls of each purpose separately.
+   * All servers that share a PostgreSQL database count together.
    */
   simulationCallsPerMinute: number;
   /**
-   * The maximum time in which a request's headers must arrive. The time begins with the first byte
-   * of the request, or at the end of the previous request.
+   * The maximum time in which a request's headers must arrive. The time begins when the connection
+   * opens, and begins again with the first byte of each request.
    */
   headersMsMax: number;
   /**
-   * The maximum number of open connections, including idle connections. A new connection above the
-   * limit closes the connections that have been idle longest, up to 1% of the limit.
+   * The maximum number of open connections, including idle connections. If a new connection exceeds
+   * the limit, the server closes the connections that have waited longest for their clients, at
+   * most 1 % of the limit.
    */
   connectionsMax: number;
   /** The maximum size of the cache of verified records for lookups, in bytes. */
@@ -82,8 +83,9 @@ export type EventLimits = {
 };
 
 /**
- * Limits the number of streams to half of `connectionsMax`, because a new connection never closes a
- * stream. One client can have at most an eighth of these streams.
+ * Limits the number of streams to half of `connectionsMax`. Otherwise, streams could use up all
+ * connections, because the server never closes a stream to accept a new connection. One client can
+ * have at most `connectionsMax` / 16 streams.
  */
 export function eventLimitsWithin(
   connectionsMax: number,

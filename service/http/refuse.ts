@@ -43,8 +43,8 @@ const cutOff = ({ headers }: FastifyRequest) => {
 };
 
 /**
- * Returns the kind of an error, because the number of log lines per kind is limited. Removes
- * numbers and hex digits from the message, so that similar errors have the same kind.
+ * Returns the kind of an error. The number of log lines per kind is limited. Errors whose messages
+ * differ only in numbers have the same kind, except errors about corrupt records.
  */
 function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -61,8 +61,8 @@ const restBytesMax = 8 * 2 ** 20;
  * such a client would get a connection reset instead of the response.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
-  // If the client sent `Connection: close`, Node would close the connection after the response. The
-  // connection is closed after the end of the body instead.
+  // If the client sent `Connection: close`, Node would close the connection after the response. So
+  // this function closes the connection itself, at the end of the body.
   if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
   reply.raw.shouldKeepAlive = true;

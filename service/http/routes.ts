@@ -17,9 +17,9 @@ import type { Metrics } from "./metrics.ts";
 
 /**
  * The hooks in `before` run before the body is read, and the hooks in `whenRead` run after the body
- * was read. A GET route also handles HEAD. `handler` returns the body of the response. `handler`
- * must not return a reply that has not been sent, because a reply is thenable, so Fastify would
- * wait forever.
+ * was read. A GET route also handles HEAD. `handler` returns the body of the response. If `handler`
+ * returns a reply, the reply must already be sent. Otherwise, Fastify would wait forever, because a
+ * reply is thenable.
  */
 export type Route = {
   before?: onRequestHookHandler[];

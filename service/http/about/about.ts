@@ -15,7 +15,7 @@ export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): 
   };
 }
 
-/** Omits the fields that only the executor needs. */
+/** Returns the fields of a chain that GET /chains shows. */
 export function showChain({ chainId, name, tokens }: Chain) {
   const fields = tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals }));
   return { chainId, name, tokens: fields };

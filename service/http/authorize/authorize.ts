@@ -25,8 +25,8 @@ import { headerValues } from "../routes.ts";
  */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /**
- * `whose` is the key of the rate limit. Each API key has its own limit, and a rotation of the key
- * does not reset the limit.
+ * `whose` identifies the API key or the client ID's account in the rate limiter. A rotation does
+ * not change `whose`, so it does not reset the rate limits.
  */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
@@ -73,8 +73,8 @@ type Use = keyof typeof uses;
  * refused in the account's usage. Requests that rules 1 to 6 refuse do not count against the rate
  * limit.
  *
- * @param use the purpose of the request; the account's usage counts successful requests only for
- *   `create`; for other purposes, it stores only the time
+ * @param use the purpose of the request; a successful request is counted in the account's usage if
+ *   its purpose is `create`; for other purposes, only its time is stored
  * @throws {Refusal} according to these rules
  * @throws {UnavailableError} if the database does not respond
  */

@@ -135,8 +135,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const readLeft = ({ headers }: Awaited<ReturnType<typeof askWith>>) =>
         Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1]);
       const whole = readLeft(await calm.ask("GET", "/events"));
-      // The limit refills while the test sends requests, so a slow machine may need several
-      // attempts.
+      // The limit refills while the test sends requests. On a slow machine, the limit can be full
+      // again before the test reads it, so the test makes several attempts.
       let apiKey = await rotate();
       let rotated = whole;
       for (let flood = 0; flood < 20 && rotated >= whole; flood++) {

@@ -1,5 +1,5 @@
-// Tests searches that read many rows and find nothing. Such a search must hardly delay other
-// requests of the same account and of other accounts.
+// Tests searches that read many rows and find nothing. Such a search must not noticeably delay
+// other requests of the same account or of other accounts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -88,8 +88,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);
       };
       let answer = await searchNothing();
-      // The limit refills by one search every 2 s. A search on a slow machine can take longer, so
-      // the test makes several attempts.
+      // The limit admits another long search after 2 s. On a slow machine, the search can take so
+      // long that it is admitted, so the test makes several attempts.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();

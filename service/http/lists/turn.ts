@@ -15,21 +15,21 @@ import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * A search counts as long after this number of windows, which have 2,000 rows and take about 20 ms
- * to read.
+ * A search that reads more than this number of windows is a long search. Eight windows have 2,000
+ * rows, and the service reads them in about 20 ms.
  */
 const shortWindowsMax = 8;
 /** The maximum number of an account's simultaneous long searches on one server. */
 const longSearchesMax = 3;
 /**
- * The number of windows of a long search that count as one request against the rate limit. This
- * number of windows has up to 100,000 rows, which take one second to read.
+ * A long search counts as one request against the rate limit for each group of this number of
+ * windows. A group has up to 100,000 rows, which take one second to read.
  */
 const windowsPerToken = 400;
 
 /**
- * The queue of each account. If the cache evicts a queue that is in use, the account's next search
- * does not wait for the searches in the evicted queue.
+ * The queue of each account. The cache can evict a queue that is in use. The account's next search
+ * then has a new queue, and does not wait for the earlier searches.
  */
 const queues = new LRUCache({
   max: 10_000,

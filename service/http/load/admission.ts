@@ -97,8 +97,8 @@ export function openAdmission(most: number, onShed: () => void) {
       done();
     },
     /**
-     * Must be the last onRequest hook. After this hook, a request with an incomplete body does not
-     * count as pending until the body is complete.
+     * Must be the last onRequest hook. After this hook, a request does not count as pending while
+     * its body is still arriving.
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const admitted = request.admitted!;
@@ -166,7 +166,7 @@ type EarlyParts = Pick<Parts, "metrics" | "draining"> & {
  * listener does the work of the framework's hooks: it adds headers, counts the response, and closes
  * the connection during a drain.
  *
- * @param listener the framework's listener, which must also refuse create requests above the limit,
+ * @param listener the framework's listener; it must also refuse create requests above the limit,
  *   because the returned listener does not recognize percent-encoded paths
  */
 export function refuseEarly(

@@ -51,8 +51,8 @@ export function openServer(
 }
 
 /**
- * If the waiting connections from one network exceed this fraction of `max`, a new connection from
- * this network replaces only connections from the same network.
+ * If a network has more waiting connections than this fraction of `max`, its new connections
+ * replace only its own connections.
  */
 const share = 1 / 8;
 

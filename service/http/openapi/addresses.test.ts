@@ -187,7 +187,8 @@ describe("the routes for single addresses and the service return documented resp
     const done = await answers.save(await world.newRecord());
     await world.pay(done.address, 100n);
     await world.execute(done);
-    // Waits until the service has read the new block, with fewer requests than the burst of thirty.
+    // Waits until the service has read the new block. The interval keeps the number of requests
+    // below the rate limit's burst of 30.
     while ((await simulated()) !== "impossible") await setTimeout(headMsMax);
     await answers.expectLimit("/address/{address}/simulation", {
       method: "GET",

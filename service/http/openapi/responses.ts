@@ -310,7 +310,7 @@ const allow = {
 
 /**
  * Describes the responses that belong to no operation. The document contains these responses in
- * `x-responses`, because a linter would report unused components.
+ * `x-responses` and not in its components, because a linter would report unused components.
  */
 export function describeUnowned(): Schema {
   const described = Object.entries(unowned).map(([name, answer]) => [

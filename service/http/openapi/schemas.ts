@@ -31,7 +31,7 @@ const sources = [
   "../errors.ts",
 ];
 
-/** The names of components that do not have the names of their constants. */
+/** The name of each component whose name differs from the name of its constant. */
 const names: Record<string, string> = {
   errorBody: "Error",
   serviceEvent: "Event",

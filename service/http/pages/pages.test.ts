@@ -52,7 +52,7 @@ describe("the pages of the service", () => {
     }
   });
 
-  test("return 404 with a page for a wrong page path, and without for an API path", async () => {
+  test("return 404 for an unknown path, with a page only outside the API and assets", async () => {
     const headers = { accept: "text/html,*/*;q=0.8", "if-none-match": "*" };
     const asked = await app.inject({ url: "/adresses", headers });
     assert.deepEqual([asked.statusCode, asked.body], [404, "the dashboard"]);

@@ -159,7 +159,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(verifyReceipt(receipt, "its own").payments.length, 4);
   });
 
-  test("counts a payment in a huge transaction without a proof of the payment", async () => {
+  test("counts a payment in a huge transaction, but does not prove the payment", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 30n);
     const { abi } = demoToken;
@@ -173,7 +173,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.equal(found.payments[0].payments[0].amount, "30");
   });
 
-  test("reads a proof once per address and block, at most four simultaneously", async () => {
+  test("reads one proof per address and block, and at most four simultaneously", async () => {
     let [read, open, most] = [0, 0, 0];
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -212,7 +212,7 @@ describe("GET /v1/address/{address}/proof", () => {
     await app.close();
   });
 
-  test("`client.waitFor` with `proof` ignores a false status of an unpaid address", async () => {
+  test("`client.waitFor` with `proof` does not trust a status that claims execution", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const paid = await keepRecord(server, await world.newRecord());
     await world.pay(paid.address, 100n);

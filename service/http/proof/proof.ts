@@ -42,8 +42,8 @@ export function proof(parts: Parts, statuses: Statuses): Route {
       await spend(limiter, policies.proofs, networkOf(request.ip), "too many proofs");
       const found = await proveOn(subject.intent.chainId)(subject, block);
       const tags = request.headers["if-none-match"];
-      // The ETag includes the number of payments, because the response for a block changes if the
-      // node reports a payment late.
+      // The ETag includes the number of payments, because a node can report a payment of the block
+      // late, and the response then changes.
       const etag = `"${found.block.hash}-${found.payments.length}"`;
       return isKnown(etag, tags, reply) ? reply.send() : found;
     },

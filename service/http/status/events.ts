@@ -114,9 +114,9 @@ type Hub = {
 };
 
 /**
- * The maximum number of blocks to read if several blocks were mined since the last read. Older
- * blocks are skipped. On a chain with four blocks per second, this number of blocks spans four
- * seconds.
+ * If several blocks were mined since the last read, the server reads the statuses at this number of
+ * newest blocks, and skips older blocks. On a chain with four blocks per second, this number of
+ * blocks spans four seconds.
  */
 const blocksBetweenMax = 16;
 /** A stream is closed if its client reads nothing for this number of heartbeats. */
@@ -209,8 +209,8 @@ function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   });
   followed.stop = () => {
     chains.delete(chainId);
-    // Does not wait for the promise, because the loop may be calling this function during an
-    // iteration, and the promise resolves only after the iteration.
+    // Does not wait for the promise, which resolves only after the loop's current iteration. If
+    // this iteration called this function, both would wait for each other.
     void end();
   };
 }
@@ -233,7 +233,8 @@ function beat({ addresses, chains }: Hub) {
 
 /** Reads the status of a followed address again, and sends changes to the address's streams. */
 async function refresh(statuses: HubParts, followed: FollowedAddress) {
-  // Runs only one read per address at a time, so that a slow read cannot replace a newer result.
+  // Runs only one read per address at a time. Otherwise, a slow read could replace the result of a
+  // later read.
   if (followed.isReading) return;
   followed.isReading = true;
   try {

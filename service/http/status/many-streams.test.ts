@@ -74,7 +74,7 @@ describe("all event streams of one server", () => {
     hub.close();
   });
 
-  test("send the states at all blocks, even between two reads", async () => {
+  test("send the state at each block, even with several blocks between two reads", async () => {
     const { parts, pay } = counted();
     const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
     const out = new PassThrough();
@@ -149,7 +149,7 @@ describe("all event streams of one server", () => {
     const balances = [...text.matchAll(/"balance":"(\d)"/g)].map((match) => match[1]);
     assert.deepEqual(balances, ["0", "1", "2", "3"]);
     const frameBytes = Buffer.byteLength(text) / balances.length;
-    // A PassThrough has two buffers, and each of them contains one frame.
+    // A PassThrough has two buffers, and each buffer contains one frame.
     assert.ok(heldBytes <= 2.1 * frameBytes, `${heldBytes} bytes, where a frame has ${frameBytes}`);
     hub.close();
   });

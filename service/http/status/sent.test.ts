@@ -97,7 +97,7 @@ describe("POST /v1/address/{address}/sent", () => {
     assert.equal(await fateOf(address, address), "empty");
   });
 
-  test("returns the decimals, and no symbol with hidden characters", async () => {
+  test("returns the decimals, but omits a symbol with hidden characters", async () => {
     const { address } = await openRecord();
     for (const [symbol, shown] of [
       ["FAIR", "FAIR"],

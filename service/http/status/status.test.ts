@@ -193,10 +193,10 @@ describe("GET /v1/address/{address}/status", () => {
     const blockMethod = "eth_getBlockByNumber";
     assert.deepEqual(
       calls.filter((method) => method !== blockMethod),
-      // One call reads the status. The other call reads the balances of other tokens.
+      // The first call reads the status, and the second call reads the balances of other tokens.
       ["eth_call", "eth_call"],
     );
-    // One more request checks that the block is still part of the chain.
+    // One more block request checks that the status's block is still part of the chain.
     const blocks = calls.filter((method) => method === blockMethod).length;
     assert.ok(blocks <= headsMax + 1, `${blocks} blocks, ${headsMax} heads`);
   });

@@ -1,8 +1,8 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public. Returns the status of an
 // address. The functions here also read statuses for event streams, pages, and link previews.
 //
-// GET /address/{address}/returns: spec/service.md, "Returns". Lists the possible returns of
-// misdirected money, without a read of the chain.
+// GET /address/{address}/returns: spec/service.md, "Returns". Lists the cases in which misdirected
+// money can be returned, without reading the chain.
 
 import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
@@ -35,8 +35,8 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
 }
 
 /**
- * Handles GET .../returns. The response contains the executor's policy, so it can change at any
- * time.
+ * Handles GET .../returns. The response contains the executor's policy, so the response can change
+ * at any time.
  */
 export function returns({ chains, desk, limits, metrics }: Parts, statuses: Statuses): Route {
   const policyOf = async ({ chainId, token }: Intent): Promise<ReturnPolicy | null> => {
@@ -137,9 +137,9 @@ export function openStatuses(parts: Parts): Statuses {
 }
 
 /**
- * Returns a function that reads an address's balances of other tokens than the requested token:
- * balances of listed tokens (`strays`), and of look-alikes that the address has received
- * (`wrongTokens`).
+ * Returns a function that reads an address's balances of tokens other than the requested token.
+ * `strays` contains the balances of the native coin and of listed tokens. `wrongTokens` contains
+ * the balances of look-alikes that the address has received.
  */
 function openOthers({ store, chains, keccak, statusReader }: Parts) {
   const findMisdirected = misdirectedFinder(store.db, keccak);
@@ -183,9 +183,10 @@ const showWrongToken = (
 const settledTimesMax = 20_000;
 
 /**
- * Returns a function that reads the time of an address's execution or, without an execution, of its
- * first recovery. The result is the block's timestamp in Unix seconds. The result is null if the
- * address was neither executed nor recovered, or if no node responds.
+ * Returns a function that reads the time of an address's execution. If the address was not
+ * executed, the function reads the time of its first recovery. The result is the block's timestamp
+ * in Unix seconds. The result is null if the address was neither executed nor recovered, or if no
+ * node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);

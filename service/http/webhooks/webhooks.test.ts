@@ -105,7 +105,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.ok(again.message.startsWith(`endpoint ${id} already has this URL`), again.message);
       });
 
-      test("shows a secret only after the creation and after a rotation", async () => {
+      test("shows a secret only in the responses to its creation and its rotation", async () => {
         const caller = await newCaller();
         const added = (await caller.post(api, { url, types: ["address.executed"] })).json();
         assert.match(added.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
