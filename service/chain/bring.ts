@@ -42,10 +42,10 @@ type Periphery = Record<keyof typeof periphery, Deployment>;
 type Deployment = { address: string; was: "there" | "brought" };
 
 /**
- * Deploys the contracts that are missing on the chain. The account of the private key that
- * `readKey` returns pays for the gas. Calls `readKey` only if a contract is missing. The call is
- * idempotent.
+ * Deploys the contracts that are missing on the chain. The call is idempotent.
  *
+ * @param readKey returns the private key of the account that pays for the gas; called only if a
+ *   contract is missing
  * @throws an error that describes the problem with the chain, the key, or the RPC endpoint; the
  *   message contains no secrets
  */
@@ -230,9 +230,9 @@ export async function estimateBring(
     const data = concat([salt, creationCode]);
     const gas = await estimateGas(reader, {
       ...{ account: from, to: address, data, prepare: false },
-      // The factory's constructor requires an address with leading zeros, so only this deployer can
-      // create the factory. If the deployer is not on the chain yet, a state override adds the
-      // deployer's code for the estimate.
+      // The factory's constructor reverts unless the factory's address starts with four zero bytes.
+      // With `factorySalt`, the address depends on the deployer, so the estimate needs the
+      // deployer's code. If the chain does not have this code yet, a state override adds it.
       ...(deployerCode ? {} : { stateOverride: [{ address, code }] }),
     }).catch((error: BaseError) => {
       const reason = error.details || error.shortMessage;

@@ -49,7 +49,7 @@ const lookalikeSchema = z.strictObject({
   name: z.string().min(1).max(40),
   address,
   decimals: z.int().min(0).max(36),
-  /** The symbol of the listed token that payers mean. */
+  /** The symbol of the listed token with which payers confuse this token. */
   looksLike: z.string(),
   /**
    * The minimum amount of a transfer that the executor sends back, in base units. The gas for
@@ -61,7 +61,10 @@ const lookalikeSchema = z.strictObject({
 const chainSchema = z.strictObject({
   chainId: z.int().positive(),
   name: z.string().min(1).max(40),
-  /** Reads that need only one answer call these endpoints in order until one answers. */
+  /**
+   * If one answer is sufficient, the service calls these endpoints in order until an endpoint
+   * answers.
+   */
   rpcUrls: z.array(httpUrl).min(1),
   /**
    * If not empty, the executor sends transactions to these endpoints (for example, private relays)
@@ -76,8 +79,8 @@ const chainSchema = z.strictObject({
   /** The maximum number of calls per second, by URL. The URL must be in `rpcUrls` or `sendUrls`. */
   callsPerSecond: z.record(httpUrl, z.int().min(1).max(100_000)).optional(),
   /**
-   * The executor subscribes to new blocks at these WebSocket URLs. After an announcement, it reads
-   * the block over HTTP immediately instead of at the next poll.
+   * The executor subscribes to new blocks at these WebSocket URLs. When a URL reports a new block,
+   * the executor reads the newest block over HTTP immediately, and does not wait for the next poll.
    */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
@@ -123,8 +126,8 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Chains on which CREATE2 derives other addresses than on Ethereum, so that nobody could move
- * payments to an executable address. The list may be incomplete, because the startup check also
+ * Chains on which CREATE2 derives other addresses than on Ethereum. A payment to an executable
+ * address would be lost on these chains. The list may be incomplete, because the startup check also
  * refuses every chain on which it does not find the factory.
  */
 const refusedChains = new Map([

@@ -19,10 +19,10 @@ import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
  * `finalizedBlock` is null if the endpoint does not support the block tag `finalized`. `differsOn`
- * lists the methods for which a quorum of endpoints gave another answer. `refuses` lists the
- * refused methods, each followed by the error message. `logBlocks` is the largest tested number of
- * blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the limit
- * is unknown.
+ * lists the methods for which the endpoint's answer is not the answer of a quorum. `refuses` lists
+ * the refused methods, each followed by the error message. `logBlocks` is the largest tested number
+ * of blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the
+ * limit is unknown.
  */
 type Comparison = {
   headBlock: number | null;
@@ -90,8 +90,8 @@ export async function compareEndpoints(
     headBlock: blocks[index]?.number ?? null,
     finalizedBlock: blockIn(answers, 1)?.number ?? null,
     answeredMs: answers ? answeredMs : null,
-    // If two endpoints contradict each other and there is no third, either could be wrong, so both
-    // are listed.
+    // If the answers differ and none has a quorum, any endpoint could be wrong. The method is then
+    // listed for every endpoint that answered.
     differsOn: agreements.flatMap(({ method, texts, places }) =>
       texts[index] !== undefined && !places?.includes(index) ? [method] : [],
     ),
@@ -137,8 +137,8 @@ function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call
 const logBlocksTried = [2000, 500, 100, 10, 1];
 
 /**
- * Returns the longest range of {@link logBlocksTried} for which the endpoint returned logs, or
- * null.
+ * Returns the largest number in {@link logBlocksTried} for which the endpoint returned the logs of
+ * that many blocks, or null if there is none.
  */
 async function readLogBlocks(
   endpoint: Endpoint,

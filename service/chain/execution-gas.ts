@@ -11,8 +11,8 @@ export const executionGasMax = 5_000_000;
 /**
  * The executor multiplies the node's gas estimate by this factor. On some nodes, eth_estimateGas
  * returns the gas that was used in a run with a high limit, so the factor must be at least
- * {@link floorFactor}. The part above `floorFactor` is a margin for calls that use more gas when
- * they are mined than in the estimate.
+ * {@link floorFactor}. The factor is slightly larger than `floorFactor`, because some calls use
+ * more gas when they are mined than in the estimate.
  */
 export const gasMargin = 1.375;
 
@@ -24,10 +24,10 @@ export const gasMargin = 1.375;
 export const floorFactor = (4 / 3) * (64 / 63);
 
 /**
- * The threshold of {@link dependsOnGas}, as a multiple of the estimate. If an execution with a high
- * gas limit needs more gas than this, its calls do less work with the estimated limit. The
- * threshold is above {@link floorFactor}, because some nodes return the gas that is used with a
- * high limit as the estimate.
+ * {@link dependsOnGas} compares the estimate with the gas limit that the calls need to do the same
+ * work as with a high limit. If that limit is more than this multiple of the estimate, the calls do
+ * less work with the estimate. The multiple is above {@link floorFactor}, because the estimate of
+ * some nodes is the gas that is used with a high limit.
  */
 const dependentFactor = 1.5;
 

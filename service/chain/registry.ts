@@ -53,8 +53,9 @@ export function perChain<Opened>(
 }
 
 /**
- * The delay before a chain is checked again, by the result of the last check. Even a chain that
- * matches the file is checked again, because a token contract can be upgraded to other decimals.
+ * The delay before a chain is checked again, which depends on the result of the last check. Even a
+ * chain that matches the file is checked again, because a token contract can be upgraded to other
+ * decimals.
  */
 const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };
 

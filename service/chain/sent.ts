@@ -118,8 +118,8 @@ const tokensMax = 4;
 const claimGas = 80_000;
 const transferGas = 300_000;
 /**
- * The gas limit of a simulated recovery. A recovery also closes the address. The executor's limit
- * for recoveries is similar.
+ * The gas limit of a simulated recovery of one token, below the executor's `recoveryGasMax`. If the
+ * address has no code yet, the recovery also creates the vault.
  */
 const returnGas = 700_000;
 const symbolMax = 32;

@@ -134,12 +134,12 @@ async function assumeFunding(
   return assumed && { state: assumed, balance: amount + 1n };
 }
 
-/** The maximum number of addresses about which a check asks the token. */
+/** The maximum number of addresses for which a check reads whether the token blocks them. */
 const blockedMax = 4;
 
 /**
- * Returns the paths of addresses that the token blocks. Asks the token only if a call fails, or if
- * the token could not be sent to `recovery`.
+ * Returns the paths of addresses that the token blocks. Calls the token only if a call of the
+ * intent fails, or if the token could not be sent to `recovery`.
  */
 async function findBlockedPlaces(
   { rpc }: CheckedChain,

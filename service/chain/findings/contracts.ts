@@ -80,7 +80,7 @@ function withoutMetadata(bytes: Buffer): Buffer {
   return start > 0 && [0xa1, 0xa2, 0xa3].includes(bytes[start]!) ? bytes.subarray(0, start) : bytes;
 }
 
-/** By contract, whether it is paused now. Contracts without a `paused()` function have no entry. */
+/** Whether each contract is paused now. Contracts without a `paused()` function have no entry. */
 export type Pausable = ReadonlyMap<Hex, boolean>;
 
 export async function askPaused(

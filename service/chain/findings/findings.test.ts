@@ -244,7 +244,7 @@ const pairs: Pair[] = [
     code: "recovery_is_token",
     at: "recovery",
     trap: async () => record({ recovery: await odd("NoZeroApproveToken") }),
-    // Bytecode that returns 31 bytes for every call and accepts coin. It also contains a
+    // Bytecode that accepts native coin and returns 31 bytes for every call. It also contains a
     // DELEGATECALL, which never runs.
     twin: async () => record({ recovery: await world.withCode("0x601f5ff3f4") }),
   },
@@ -290,8 +290,8 @@ const pairs: Pair[] = [
     code: "work_depends_on_gas",
     at: "calls",
     trap: () => tolerating("tryWorkWithHalf(uint256 items)", "15"),
-    // The target forwards all of its gas, so the factory's check of the remaining gas is
-    // sufficient.
+    // The target forwards all of its gas to the work. If the work runs out of gas, little gas is
+    // left, and the factory reverts.
     twin: () => tolerating("tryWork(uint256 depth, uint256 items)", "1", "15"),
   },
   {
@@ -375,7 +375,7 @@ async function blocked(
 }
 
 describe("a check", () => {
-  test("has a test in this file for each kind of finding except three", () => {
+  test("is tested in this file for every kind of finding except three", () => {
     // Other files test these findings. http/create/check.test.ts tests the finding that needs the
     // database. recovery.test.ts tests the findings that need a second chain or many transactions.
     const apart = [
@@ -402,7 +402,7 @@ describe("a check", () => {
     });
   }
 
-  test("finds nothing if an allowance of the Collector contract can remain", async () => {
+  test("finds nothing if an allowance for the Collector contract can remain", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const [least, most] = [BigInt(amount), BigInt(amount) + 1n];
     const parts = payWithTolerance({ token: world.token, recipient: shop, least, most });

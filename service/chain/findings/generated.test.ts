@@ -76,8 +76,8 @@ describe("generated intents", () => {
   const onShop = (text: string, ...args: string[]): Call => world.onShop(text, ...args);
 
   /**
-   * Returns random calls. In most cases they spend exactly `amount`, and otherwise slightly more or
-   * less.
+   * Returns random calls. In most cases, the calls spend exactly `amount`. In the other cases, the
+   * calls spend one unit more or less.
    */
   function callsFor(token: Hex, amount: bigint): Call[] {
     const spent = chance(0.9) ? amount : amount + some(3n) - 1n;

@@ -1,7 +1,6 @@
-// Finds executions that succeed now but could fail later: at the expiration time, if another
-// account sends them, or with less gas. Also finds calls whose work depends on the gas limit or
-// that need more gas than the executor allows, and addresses that expire before a payment can
-// become final.
+// Finds executions that succeed now, but would fail at the expiration time, with another sender, or
+// with less gas. Also finds calls whose work depends on the gas limit or that need more gas than
+// the executor allows, and addresses that expire before a payment can become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -78,12 +77,12 @@ async function readFailure(
   }
 }
 
-/** The executor's gas limit for a simulated execution. */
+/** The highest gas limit with which the executor simulates an execution. */
 export type Ceiling = { executionGasMax: number };
 
 /**
- * The share of the executor's gas limit that an intent may need. The rest is a margin, because the
- * chain's state can change before the address is paid.
+ * The share of `executionGasMax` that an intent may need. The rest is a margin, because the chain's
+ * state can change before the address is paid.
  */
 const ceilingShare = 0.95;
 
@@ -153,8 +152,8 @@ export type Depths = { paymentConfirmations: number; confirmations: number };
 /** The block time is the average over this number of blocks. */
 const blocksMeasured = 100;
 /**
- * No listed chain has slower blocks. Without this limit, a chain that was halted for a while would
- * appear slow.
+ * The upper limit of the measured block time. No listed chain has slower blocks, but a chain that
+ * was halted for a while would appear slower.
  */
 const blockSecondsMax = 30;
 
@@ -165,7 +164,7 @@ export async function findNearExpiry(
   { paymentConfirmations, confirmations }: Depths,
 ): Promise<Finding[]> {
   const leftSeconds = intent.expirationTimestamp - block.timestamp;
-  // One more block contains the payment, and one contains the execution.
+  // The payment and the execution take one block each, in addition to their confirmations.
   const blocks = paymentConfirmations + confirmations + 2;
   if (leftSeconds > blocks * blockSecondsMax) return [];
   const seconds = Math.ceil(blocks * (await readSecondsPerBlock(rpc, block)));

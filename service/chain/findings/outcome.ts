@@ -1,6 +1,6 @@
 // Finds calls that fail, and problems that remain after successful calls: money that stays at the
-// address, money that nobody could move again, and remaining allowances. With an allowance, the
-// spender could take money that arrives later, before it is sent back.
+// address, money that is lost, and remaining allowances. With an allowance, the spender could take
+// money that arrives later, before it is sent back.
 
 import {
   collectorAddress,
@@ -131,8 +131,8 @@ const burnt: ReadonlySet<Hex> = new Set<Hex>(["0x0000000000000000000000000000000
 const ordinaryMin = 1n << 16n;
 
 /**
- * Finds money that nobody could move again. The money would go to an address without an owner, or
- * to a contract that cannot transfer tokens.
+ * Finds money that would be lost, because it would go to an address without an owner or to a
+ * contract that cannot transfer tokens.
  *
  * @param codes the code of each receiver
  */
@@ -179,7 +179,7 @@ export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] 
   });
 }
 
-/** An allowance. `at` is the index of the last call that sets it. */
+/** An allowance. `at` is the index of the last call that sets this allowance. */
 type Given = { at: number; token: Hex; spender: Hex };
 
 const giving = /^(approve|increaseAllowance)\(address \w+, uint256 \w+\)$/;
@@ -189,7 +189,7 @@ function givenIn({ intent }: StatusSubject): Given[] {
   intent.calls.forEach(({ target, function: text, args }, at) => {
     const spender = args[0] as Hex;
     // The Collector contract moves only the tokens of its caller, so nobody else can use an
-    // allowance of the Collector.
+    // allowance for the Collector.
     if (!giving.test(text) || isSame(spender, collectorAddress)) return;
     found.set(`${target}${spender}`, { at, token: target, spender });
   });

@@ -21,7 +21,7 @@ export type Reply = { succeeded: boolean; data: Hex } | undefined;
 const questionGas = 200_000;
 
 type Replies = {
-  /** In the order of the questions. */
+  /** One reply per question, in the same order. */
   replies: Reply[];
   /** Whether each call saw the changes of the calls before it. */
   isSequence: boolean;

@@ -12,7 +12,7 @@ let world: SimulatedWorld;
 let second: OtherChain;
 let stopSecond: () => Promise<void>;
 const silent: OtherChain = { name: "Silent", rpc: openChainRpc(["http://127.0.0.1:9"]) };
-/** Bytecode of a wallet: it could move tokens, and it accepts coin. */
+/** Bytecode of a wallet: it could move tokens, and it accepts native coin. */
 const walletCode = "0x00f4";
 const accounts = { sender: `0x${"5e".repeat(20)}`, other: `0x${"5f".repeat(20)}` } as const;
 

@@ -1,6 +1,7 @@
-// Finds a recovery address that looks like an exchange's wallet, and one that its owner may not
-// control on every chain. If somebody pays on the wrong chain, the factory sends the money to
-// `recovery` on that chain. But a smart-contract wallet may exist only on the intent's chain.
+// Finds a recovery address that looks like an exchange's wallet, and a recovery address that its
+// owner may not control on every chain. If somebody pays on the wrong chain, the factory sends the
+// money to `recovery` on that chain. But a smart-contract wallet may exist only on the intent's
+// chain.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -36,8 +37,8 @@ export async function findRecoveryDoubts(
   recovery: Hex,
   code: Hex,
 ): Promise<Found> {
-  // The owner of an account with a key has the same account on every chain, even if the account
-  // delegates to a contract.
+  // An externally owned account has the same owner on every chain, even if the account delegates to
+  // a contract.
   if (code === "0x" || isDelegating(code)) {
     return { findings: await findExchange(rpc, block, recovery), notes: [] };
   }

@@ -42,8 +42,7 @@ const standBackMs = 15_000;
 /**
  * @param urls in the order in which they are called
  * @param now milliseconds of a monotonic clock
- * @param chain if present, all requests of this process to the same URLs of the chain share their
- *   limits
+ * @param chain if present, all users of the same URL in this process share the provider's limits
  */
 export function openChainRpc(
   urls: readonly string[],

@@ -73,7 +73,7 @@ describe("the number of blocks in a log query", () => {
     for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
   };
 
-  test("needs more accepted queries to grow after each refusal, up to 257", () => {
+  test("grows later after each refusal, but after at most 257 accepted queries", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     const waits: number[] = [];

@@ -76,8 +76,8 @@ type LogLimits = {
   /** The maximum number of blocks in the next query. */
   rangeBlocks: number;
   /**
-   * The longest range, in blocks, for which the endpoint returned logs. 0 if the endpoint has since
-   * refused a range of at most this length.
+   * The longest range, in blocks, for which the endpoint returned logs. The value is reset to 0 if
+   * the endpoint later refuses a range of this length or a shorter one.
    */
   shownBlocks: number;
   /**
@@ -209,7 +209,7 @@ export function recordFailure(state: NetworkState, record: EndpointRecord, messa
   state.report({ kind: "rpc_failed", rpc: own.endpoint.name, message });
 }
 
-/** Records that a quorum of endpoints gave another answer for `method`. */
+/** Records that the endpoint's answer for `method` differs from the answer of a quorum. */
 export function contradict(state: NetworkState, record: EndpointRecord, method: string): void {
   addPoints(state, write(record), points.differs);
   state.report({ kind: "rpc_differs", rpc: record.endpoint.name, method });
@@ -314,7 +314,7 @@ const rangeGrowth = 1.1;
 /**
  * When an endpoint's limit is known, a longer range is requested only after `growInFirst`
  * successful ranges. With each refusal, this number doubles up to `growInMax`. So an endpoint whose
- * limit never changes finally refuses about one query in 256.
+ * limit never changes eventually refuses only about one query in 256.
  */
 const [growInFirst, growInMax] = [16, 256];
 
@@ -334,9 +334,8 @@ export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMa
 
 /**
  * Records that the endpoint did not return the logs of a range of `blocks` blocks. The next range
- * has at most `statedBlocks` blocks. If the endpoint named no number, the next range is half as
- * long. If a range of more than half the length has succeeded before, the next range has that
- * length.
+ * has at most `statedBlocks` blocks. If the endpoint stated no number, the next range has at most
+ * half of `blocks`, or the length of the longest successful range if that is more than half.
  *
  * @param statedBlocks the number of blocks that the endpoint says it allows, less than `blocks`
  */

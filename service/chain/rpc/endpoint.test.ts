@@ -47,8 +47,8 @@ describe("httpEndpoint", () => {
   ] as const) {
     test(`throws an error without the URL for ${what}`, async () => {
       answer = () => given;
-      // Only the rate-limit case has a short `patienceMs`. On a slow machine, the other cases could
-      // otherwise fail with the same message.
+      // Only the rate-limit case has a short `patienceMs`. With a short `patienceMs`, the other
+      // cases could throw the error of the rate-limit case on a slow machine.
       const options = { timeoutMs, patienceMs: given === 429 ? 500 : 60_000 };
       await assert.rejects(httpEndpoint("one", url, options).ask(calls), {
         name: "ChainUnavailable",
@@ -230,7 +230,7 @@ describe("the rate limit of a provider", () => {
       await ask(many(100));
       clock.ms += 990;
     }
-    // One second without calls, before the call that is refused.
+    // The calls pause for a second before the refused call.
     clock.ms += 1000;
     isLimited = true;
     await ask([call("eth_call")]);

@@ -134,7 +134,7 @@ async function askAll(
   return answers;
 }
 
-/** Converts an error of a request. After a timeout, `isReached` is true. */
+/** Converts an error of a request to ChainUnavailable. After a timeout, `isReached` is true. */
 function unavailable(name: string, error: unknown): ChainUnavailable {
   if (error instanceof ChainUnavailable) return error;
   const isReached = error instanceof Error && error.name === "TimeoutError";

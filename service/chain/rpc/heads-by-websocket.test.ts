@@ -94,7 +94,7 @@ async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promi
   return found;
 }
 
-/** Returns whether the wait takes longer than ten timers of 1 ms, one after another. */
+/** Returns whether the wait takes longer than ten successive timers of 1 ms. */
 async function outlastsPlain(waiting: Promise<void>): Promise<boolean> {
   let isOver = false;
   void waiting.then(() => {

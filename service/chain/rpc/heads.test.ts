@@ -37,8 +37,8 @@ async function pass(ms: number): Promise<void> {
 }
 
 /**
- * Subscribes to the chain's loop like an event stream, until `stop` is called. `numbers` contains
- * the block numbers that were read.
+ * Subscribes to the chain's loop, as an event stream does. `stop` ends the subscription. `numbers`
+ * contains the block numbers that were read.
  */
 function follower({ heads }: ReturnType<typeof node>) {
   const numbers: number[] = [];
@@ -67,7 +67,7 @@ describe("a read of the newest block", () => {
     assert.equal(asked.times, 2);
   });
 
-  test("is not repeated if this process refuses to send a call at that block", async () => {
+  test("is repeated after a failed call, but not after `CallsSpent`", async () => {
     const { asked, heads } = node();
     const refuse = () => Promise.reject(new CallsSpent("enough"));
     for (let i = 0; i < 20; i++) await assert.rejects(heads.at(refuse), CallsSpent);
@@ -87,9 +87,9 @@ describe("a read of the newest block", () => {
       await new Promise(setImmediate);
       assert.equal(numbers.at(-1), number);
       assert.equal(await heads.at(async (at) => at.number), number);
-      // Until the block interval is known, readers would request the block at each poll, so the
-      // test reports the block at each poll. Later, readers request the block only when it is
-      // expected.
+      // Until the block interval is known, readers request a block at each poll unless the executor
+      // has just reported one, so the test reports the block again at each poll. Later, readers
+      // request a block only when it is expected.
       for (let poll = 0; poll < 12; poll++) {
         await pass(1_200);
         if (number < 10 || poll === 11) heads.note(block());
@@ -118,7 +118,7 @@ describe("a read of the newest block", () => {
     stop();
   });
 
-  test("is repeated if a call at a reported block fails", async () => {
+  test("is repeated if a call fails at a block that the executor reported", async () => {
     const { asked, heads, block, mine } = node();
     heads.note(block());
     mine();

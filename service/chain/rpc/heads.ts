@@ -35,8 +35,8 @@ export type Heads = {
 };
 
 /**
- * The time for which the cached newest block is used. With this time, there are at most ten
- * requests per second, regardless of the number of readers.
+ * The time for which the cached newest block is used. This time limits the requests to ten per
+ * second, regardless of the number of readers, unless calls at the newest block fail.
  */
 export const headMsMax = 100;
 /**
@@ -80,8 +80,8 @@ export function openHeads(request: Request, now: () => number): Heads {
   return {
     read,
     async readNext(pollMs) {
-      // The executor reads blocks on its own schedule, so it can report a block up to two polls
-      // late.
+      // The executor may report a block up to two polls late, because it reads blocks on its own
+      // schedule. So if the executor reported the last block, it has this time to report the next.
       const patienceMs = seen.isReported ? 2 * pollMs : 0;
       const isExpected = now() >= pace.expectedMs() + patienceMs;
       return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
@@ -205,9 +205,9 @@ export function openBlockPace(pollMs: number): BlockPace {
 
 export type HeadWaits = {
   /**
-   * Waits for `ms`. If a subscription works and has reported no block since the last call, then
-   * waits until a block is reported or `quietMs` have passed in total. Resolves immediately if
-   * `stopping` is aborted.
+   * Waits for `ms`. If a subscription works, but no block has been reported since the last call,
+   * the wait continues until a block is reported, for at most `quietMs` including `ms`. Resolves
+   * immediately if `stopping` is aborted.
    */
   wait(ms: number): Promise<void>;
 };
@@ -228,8 +228,9 @@ const retryMsMax = 60_000;
 
 /**
  * Subscribes to new blocks by WebSocket (eth_subscribe newHeads). While a subscription works,
- * {@link HeadWaits.wait} can wait longer, until the next block is reported. Without an open socket,
- * it waits only for the given time. The content of the reported blocks is not used.
+ * {@link HeadWaits.wait} can wait for the next block, for longer than the given time. Without a
+ * working subscription, it waits only for the given time. The content of the reported blocks is not
+ * used.
  *
  * @param urls `wss://` or `ws://`, or none
  */

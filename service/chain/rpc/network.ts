@@ -49,8 +49,8 @@ export type Network = {
    */
   openView(): Promise<View>;
   /**
-   * Asks one endpoint, another one each time, for its newest block. Returns undefined if the block
-   * is still `head`, and opens a view otherwise.
+   * Asks one endpoint for its newest block, and a different endpoint in the next call. Returns
+   * undefined if the block is still `head`, and opens a view otherwise.
    */
   openNewView(head: Hex): Promise<View | undefined>;
 };
@@ -172,9 +172,9 @@ async function findWhere(
 type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
- * Returns the newest block on which `quorum` endpoints agree in all fields. An endpoint with a
- * later block is asked for its block at the same height. If no block has a quorum, returns the
- * newest block whose height a quorum has reached.
+ * Returns the newest block on which `quorum` endpoints agree in all fields. For the comparison, an
+ * endpoint that is ahead of others is asked for its block at their height. If no block has a
+ * quorum, returns the newest block whose height a quorum has reached.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);

@@ -123,9 +123,9 @@ const rowsOfLogs: readonly Row[] = [
 ];
 
 /**
- * The last rules for errors of eth_getLogs. Infura returns this code for a log query that is too
- * large, and also for a used-up daily limit. An earlier rule recognizes the text of the daily
- * limit.
+ * Rules for errors of eth_getLogs that are used if no other rule matches. Infura returns this code
+ * for a log query that is too large, and also for a used-up daily limit. Another rule recognizes
+ * the text of the daily limit.
  */
 const rowsOfOtherLogs: readonly Row[] = [{ source: "Infura", kind: "log_range", code: -32005 }];
 

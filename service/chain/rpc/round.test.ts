@@ -82,7 +82,7 @@ function throttled(method: string, seen: Promise<void>): Manner {
 const options = { timeout: 120_000 };
 
 describe("readEach", options, () => {
-  test("waits for a slow second endpoint, but not for a late third endpoint", async (context) => {
+  test("waits until two endpoints have answered, but not for a late third one", async (context) => {
     const first = Promise.withResolvers<void>();
     const seen = Promise.withResolvers<void>();
     const liar = (response: ServerResponse) => {
@@ -101,7 +101,7 @@ describe("readEach", options, () => {
     seen.resolve();
   });
 
-  test("waits for an endpoint that is slow but not late", async (context) => {
+  test("waits for an endpoint that answers shortly after a quorum", async (context) => {
     let finished = 0;
     const quorum = Promise.withResolvers<void>();
     const counted = (response: ServerResponse) => {

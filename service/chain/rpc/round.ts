@@ -50,7 +50,7 @@ export type Round<Value> = {
 };
 
 /**
- * @param enough after this number of usable values, the other endpoints can be late
+ * @param enough after this number of usable values, the wait for the other endpoints is limited
  * @param request returns undefined if the endpoint fails
  */
 export function openRound<Value>(

@@ -21,8 +21,8 @@ export type Usable = (answer: Answer, index: number) => boolean;
 export type View = {
   head: Block;
   /**
-   * The state after `head`. The block is named by its hash, so that an endpoint cannot answer for
-   * another block.
+   * The block parameter of calls that read the state after `head`. The parameter contains the
+   * block's hash, so that an endpoint cannot answer for another block.
    */
   at: { blockHash: Hex };
   /**
@@ -279,7 +279,7 @@ const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${
 
 /**
  * Finds the value with the most votes. A value needs at least `quorum` votes, unless all votes are
- * equal. Undefined is not a vote.
+ * for this value. Undefined is not a vote.
  *
  * @returns the indices of the votes for this value; undefined if the value has too few votes or if
  *   another value has equally many

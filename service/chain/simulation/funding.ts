@@ -1,6 +1,6 @@
 // Finds where a token stores balances, so that a simulation can pretend that an address is funded.
-// For each known storage layout, a state override puts another number at the slot where that layout
-// keeps the balance. The balance that the token then returns shows which layout it uses.
+// For each known storage layout, a state override puts a different number at the slot where that
+// layout keeps the balance. The balance that the token then returns shows which layout it uses.
 
 import { encodeBalanceOf, type Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";

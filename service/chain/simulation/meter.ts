@@ -28,15 +28,16 @@ export type Measured = {
 
 /**
  * The maximum number of measured balances. Init code can return at most 24,576 bytes. Reading the
- * balances takes up to 10 million gas, which nodes must allow.
+ * balances takes up to 10 million gas.
  */
 export const pairsMax = 100;
 /**
- * The default gas limit of the measured call. EIP-7825 limits a transaction to 2^24 gas. Nodes
- * allow 30 million gas or more for an eth_call.
+ * The default gas limit of the measured call, below the limit of a transaction (2^24 gas,
+ * EIP-7825). Together with the balances ({@link pairsMax}), the eth_call needs at most about 25
+ * million gas, which nodes allow.
  */
 export const callGas = 15_000_000;
-/** As encoded by Meter.sol. */
+/** The layout of Meter.sol's result. */
 const measured = parseAbiParameters([
   "uint256, uint256, uint256, bool, bytes, Balance[], Balance[]",
   "struct Balance { bool known; uint256 amount; }",

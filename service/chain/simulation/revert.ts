@@ -27,7 +27,7 @@ export function explainFailure(data: Hex): Failure {
     if (errorName === "TooLittleGas") return { call: Number(args[0]), reason: tooLittleGas };
     if (errorName === "NoCode") return { call: Number(args[0]), reason: noContract };
   } catch {
-    // Not an error of the factory.
+    // The revert data is not an error of the factory.
   }
   return { call: null, reason: explainRevert(data) };
 }

@@ -168,21 +168,21 @@ for (const [name, read] of Object.entries(readers)) {
       assert.equal(status.state, "executed");
     });
 
-    test("that returns logs of at most 10 blocks, but also old state", async () => {
+    test("that returns old state, and logs of at most 10 blocks", async () => {
       const record = await executed();
       const { status } = await readFrom(record, narrow(10));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("that returns logs of at most 40 blocks and no old state", async () => {
+    test("that returns no old state, and logs of at most 40 blocks", async () => {
       const record = await executed();
       const { status } = await readFrom(record, forgetful(narrow(40)));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("that omits the logs of a recovery, but contains no recoveries", async () => {
+    test("that omits the logs of a recovery (the status then lists no recovery)", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");

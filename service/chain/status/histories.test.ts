@@ -1,7 +1,8 @@
 // Runs random actions on a real chain, including reorganizations. After each step, the library, the
 // service, and a second implementation of the rule must return the same status, and the contract
-// must behave accordingly. TESTS=long runs ten histories instead of four. HISTORIES sets the number
-// of histories, and SEED selects other histories. A failure message contains the seed.
+// must allow executions and recoveries in exactly the states that permit them. TESTS=long runs ten
+// histories instead of four. HISTORIES sets the number of histories, and SEED selects other
+// histories. A failure message contains the seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";

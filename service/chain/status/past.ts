@@ -31,15 +31,15 @@ type Refused = { refused: string };
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * The cache of past events on one chain. The cache is bounded, so any entry can be evicted. Reading
- * a cached, executed address takes one call. Reading another address can take up to {@link
- * spansMax} calls if the node limits the range.
+ * The cache of past events on one chain. The cache is bounded, so any entry can be evicted. If an
+ * address is cached, only its later events are read. If an address is not cached and the node
+ * limits the range, reading its events can take {@link spansMax} or more calls.
  */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
   /**
-   * Whether a token is the native coin, by the token's lowercase address. Only tested tokens have
-   * an entry.
+   * Maps the lowercase address of a token to whether the token is the native coin. Only tested
+   * tokens have an entry.
    */
   nativeTokens: Map<Hex, boolean>;
   /**

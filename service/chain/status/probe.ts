@@ -10,7 +10,7 @@ import { groupsOf } from "../../flow/groups.ts";
 import type { AtBlock } from "../rpc/chain-rpc.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 
-/** An address (`vault`). Its balances in `token` and in native coin are read. */
+/** An address (`vault`) whose balances in `token` and in native coin are read. */
 export type Holder = { vault: Hex; token: Hex };
 
 /**
@@ -28,7 +28,8 @@ const holdingBytes = 128;
 export const holdersMax = 150;
 
 /**
- * Returns a smaller number of addresses per read, after no endpoint could answer a read.
+ * Returns a smaller number of addresses per read, which is used after a read that no endpoint could
+ * answer.
  *
  * @param failed the number of addresses in the failed read
  */

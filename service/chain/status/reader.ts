@@ -52,9 +52,9 @@ export type StatusReader = {
   readAt(subject: StatusSubject, block: BlockReference | number): Promise<AddressStatus>;
   /**
    * Reads the balances of an address in tokens that its intent does not request, at the block of
-   * `status`. Reads the `more` tokens and, if the address is open, the coin and the other listed
-   * tokens. These balances are not part of a status, because a status depends only on the record
-   * and the block.
+   * `status`. Reads the `more` tokens and, if the address is open, the native coin and the other
+   * listed tokens. These balances are not part of a status, because a status depends only on the
+   * record and the block.
    *
    * @returns only balances above zero, or null if the chain does not respond
    */
