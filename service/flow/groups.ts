@@ -2,10 +2,10 @@
 // the items of several owners, so that no owner delays the others.
 
 /**
- * The maximum number of rows per statement or short transaction, by kind of row. Other statements
- * may have to wait for such a statement. On SQLite, all statements wait, except for create requests
- * and lookups. On PostgreSQL, a statement waits only if it needs the same rows. Limits for other
- * reasons are defined where they are used.
+ * The maximum number of rows per statement or short transaction, by kind of row. While one runs,
+ * other statements may have to wait. On SQLite, all statements wait, except those of create
+ * requests and lookups. On PostgreSQL, a statement waits only if it needs the same rows. Limits for
+ * other reasons are defined where they are used.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
@@ -43,7 +43,8 @@ export async function inGroups<Item, Found>(
  * so on. An owner with many items does not delay the others.
  *
  * @param ownerOf returns the owner of an item
- * @param among sorts the items that have the same rank; by default, they keep their order
+ * @param among sorts the first items of all owners, then the second items, and so on; by default,
+ *   they keep their order
  */
 export function roundRobin<Item>(
   items: readonly Item[],

@@ -170,8 +170,8 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 const linksMax = 64;
 
 /**
- * Stores the hashes of the newest block and its parent in `links`. Deletes all older hashes if the
- * newest block may not descend from their blocks.
+ * Stores the hashes of the newest block and its parent in `links`. Deletes all older hashes unless
+ * it is certain that the newest block descends from their blocks.
  */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
@@ -183,8 +183,8 @@ export async function noteLinks({ view, memory: { links } }: Turn): Promise<void
 }
 
 /**
- * Returns whether the newest block is a grandchild of a block in `links`. Reads the block between
- * the two to compare its parent.
+ * Returns whether the newest block is a grandchild of a block in `links`. Reads the newest block's
+ * parent, which is not in `links`.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
   const { number, parentHash } = head;

@@ -146,9 +146,9 @@ async function readTokens(
 /**
  * Requests the transfers of a range in one form. An endpoint that is behind returns no logs for
  * blocks that it does not have. So the hash of the last block is requested before and after the
- * logs, and both hashes must be equal. There is one exception: if the endpoint has just returned
- * the chain's newest block and this block is the last block of the range, its hash is not
- * requested, because its logs are read again later.
+ * logs, and both hashes must be equal. The hash is not requested if the last block is the chain's
+ * newest block and the endpoint has already returned this block or a later one. The logs of this
+ * block are read again later.
  */
 function readInForm(
   form: Form,
@@ -339,10 +339,10 @@ const bytes = { recipient: 69, log: 630 };
  */
 const refusedLogs = 10_000;
 /**
- * The factor by which each query with recipients multiplies `logsPerBlock`, because such a query
- * does not show how many transfers a block contains. After many such queries, a query without
- * recipients has the smaller estimated size. Its response then shows the current number of
- * transfers per block.
+ * A query with recipients does not show how many transfers a block contains. So each of these
+ * queries multiplies the estimate `logsPerBlock` by this factor. After many of these queries, the
+ * estimate is so low that a query without recipients is sent. Its response shows the current number
+ * of transfers per block.
  */
 const logsPerBlockDecay = 0.995;
 
@@ -364,8 +364,9 @@ export async function noteRecipients({ store, tuning, memory }: ListOf): Promise
 const delistedMax = 32;
 
 /**
- * Finds tokens that open addresses request, but that the operator does not list, or lists only as
- * look-alikes. The first call in a process reads all records. Later calls read only new records.
+ * Finds the unlisted tokens that are requested by open addresses. A token that the operator lists
+ * only as a look-alike is also unlisted. The first call in a process reads all records. Later calls
+ * read only new records.
  */
 export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {
   const { delisted } = memory;

@@ -71,8 +71,8 @@ type FollowStore = {
   /**
    * Saves payments. Saves the anchor in the same transaction as the last payment.
    *
-   * @param isGap whether logs up to the anchor may be missing because too few endpoints returned
-   *   logs; the balances of all records must then be read
+   * @param isGap whether too few endpoints returned the logs up to the anchor; payments may then be
+   *   missing, so the balances of all records must be read
    * @param agreed payments that a quorum of endpoints has now returned, including payments that
    *   were saved earlier
    */
@@ -114,7 +114,7 @@ export type FollowMemory = {
   turn: number;
   /** The hash of the newest block in the last iteration that read all unread blocks. */
   readHead: Hex | undefined;
-  /** The newest block that was read before older blocks (`readTip` in sweep.ts). */
+  /** The newest block that `readTip` (sweep.ts) has read before older blocks; -1 if none. */
   tip: number;
   /**
    * The last block whose logs were refused, and the number of iterations in which they were
@@ -144,13 +144,13 @@ export type FollowMemory = {
    */
   unagreed: Map<string, { payment: Payment; shownBy: Set<string> }>;
   /**
-   * The addresses of the records up to `seq`. If there are too many addresses for a query, only the
-   * first addresses.
+   * The addresses of the records up to `seq`. Once there are too many addresses for a query, no
+   * more addresses are added.
    */
   recipients: { seq: number; list: Hex[] };
   /**
-   * Tokens that open records up to `seq` request, but that the operator does not list. The scan
-   * requests the transfers of these tokens like transfers of listed tokens.
+   * Unlisted tokens that are requested by open records up to `seq`. The scan treats these tokens
+   * like listed tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes per block. */

@@ -18,7 +18,10 @@ export type Shown = Extract<LogsAnswer, { kind: "shown" }> & { client: EndpointC
 type Refused = Extract<LogsAnswer, { kind: "refused" }> & { client: EndpointClient };
 type RangeAnswer = LogsAnswer & { client: EndpointClient };
 
-/** The result for a range. `refusal` is set if the range must be read again in smaller parts. */
+/**
+ * The result for a range. `refusal` is set if too few endpoints returned the range. A range of
+ * several blocks must then be read again in smaller parts.
+ */
 export type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
@@ -95,9 +98,9 @@ function assertOneEnd(shown: readonly Shown[]): void {
 
 /**
  * Decides whether to read a range again in smaller parts after some endpoints returned the range
- * and others refused it. Returns false if a quorum of other endpoints is left. Also returns false
- * if the refusing endpoints refuse even a single block: smaller parts would not help, and each
- * block would then count as a gap.
+ * and others refused it. Returns false if the remaining endpoints are enough for a quorum. Also
+ * returns false if no endpoint was slow and the refusing endpoints refuse even a single block:
+ * smaller parts would not help, and each block would then count as a gap.
  *
  * @param failed the number of endpoints that did not return the range
  */
@@ -168,8 +171,7 @@ export function computeRangeBlocks(turn: Turn): number {
 
 /**
  * Reduces the maximum number of blocks per query for every endpoint that did not return the range.
- * The new maximum is the number of blocks that the endpoint's refusal states, or about half of the
- * range.
+ * The new maximum is described at {@link shrinkLogRange}.
  *
  * @returns false if the iteration must end because the endpoint was slow or reported a rate limit
  */
@@ -188,8 +190,8 @@ export function shrinkRange(
 }
 
 /**
- * Returns the names and error messages of the endpoints that refuse all logs, or undefined if a
- * quorum of other endpoints is left.
+ * Returns the names and error messages of the endpoints that refuse all logs, or undefined if the
+ * other endpoints are enough for a quorum.
  */
 export function explainNoQuorum(turn: Turn): string | undefined {
   const { view } = turn;

@@ -199,7 +199,7 @@ describe("sweep", () => {
     assert.deepEqual(saved, [1, 1]);
   });
 
-  test("control: reads blocks in order if one query is enough", async () => {
+  test("reads all unread blocks with one query if the endpoint allows this", async () => {
     const asked: [number, number][] = [];
     await sweep(turnOf([limitedTo(1000, asked)]));
     assert.deepEqual(asked, [[11, 99]]);
@@ -217,11 +217,11 @@ describe("sweep", () => {
     return kept.map(([anchor]) => anchor.number);
   };
 
-  test("asks two endpoints for new blocks if one query cannot cover all blocks", async () => {
+  test("asks two endpoints if one query cannot cover all unread blocks", async () => {
     assert.deepEqual(await catchUp(10), [20, 30, 39]);
   });
 
-  test("control: asks one endpoint for new blocks if one query covers all blocks", async () => {
+  test("asks only one endpoint if one query covers all unread blocks", async () => {
     assert.deepEqual(await catchUp(29), []);
   });
 
@@ -239,7 +239,7 @@ describe("sweep", () => {
     assert.equal(queries, 1);
   });
 
-  test("skips a block after three rate-limit errors for its logs", async () => {
+  test("skips a block after rate-limit errors in three iterations", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: 429, message: "Too Many Requests" } };
     const turn = turnOf([showing(refused, refused)], kept);
@@ -440,7 +440,7 @@ describe("sweep, if only one of two endpoints returns a transfer", () => {
     }
   });
 
-  test("reports the transfer as agreed once after both endpoints have returned it", async () => {
+  test("reports the transfer as agreed only once, after both endpoints returned it", async () => {
     const both = await sweepTurns([() => [25n], () => [25n]], 6);
     assert.deepEqual(both, { saved: ["25"], agreed: ["25"] });
     let turns = 0;

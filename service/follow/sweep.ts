@@ -28,9 +28,9 @@ import {
 } from "./range.ts";
 
 /**
- * An anchor normally needs a quorum of endpoints that have returned all blocks up to the anchor. No
- * quorum is needed for a gap, or if the anchor is more than this number of blocks below the newest
- * block to read.
+ * An anchor normally needs a quorum of endpoints that have returned all blocks up to the anchor. An
+ * anchor needs no quorum if its block is a gap, or if it is more than this number of blocks behind
+ * the newest block to read.
  */
 const uncorroboratedBlocksMax = 256;
 /**
@@ -144,9 +144,9 @@ async function movePast(
 }
 
 /**
- * Reads the newest blocks first if one query cannot contain all unread blocks. The newest blocks
- * are the blocks since the last iteration and a few earlier blocks, because an endpoint may have
- * indexed the logs of the earlier blocks late.
+ * Reads the newest blocks first if one query cannot contain all unread blocks. Reads the blocks
+ * that are new since the last call, and reads a few earlier blocks again, because an endpoint may
+ * have indexed their logs late.
  *
  * @returns false if the iteration must end because an endpoint was slow or reported a rate limit
  */
@@ -217,8 +217,8 @@ async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | un
 }
 
 /**
- * Saves the anchor and the transfers to this service's addresses. Also marks the transfers that a
- * quorum of endpoints has returned as agreed.
+ * Saves the anchor and the transfers to this service's addresses. Also reports to the store which
+ * transfers a quorum of endpoints has returned.
  */
 async function saveTransfers(
   turn: Turn,
