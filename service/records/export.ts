@@ -96,7 +96,7 @@ type Input = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /**
  * The numbers of records of an import. `saved` includes records that the database already
- * contained. `repaired` is the number of saved records whose stored terms were corrupt.
+ * contained. `repaired` is the number of records that replaced corrupt terms in the database.
  */
 type Imported = { saved: number; repaired: number; refused: number };
 

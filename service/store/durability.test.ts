@@ -305,7 +305,7 @@ describe("a store whose database fails", () => {
     await store.close();
   });
 
-  test("is refused at startup if PostgreSQL confirms commits before they are on disk", async () => {
+  test("does not open if PostgreSQL confirms commits before they are on disk", async () => {
     const databaseUrl = await postgres.newDatabase();
     const operator = new pg.Client(databaseUrl);
     await operator.connect();

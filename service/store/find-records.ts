@@ -160,9 +160,9 @@ export type Created = { seq: number; address: Hex; chainId: number; createdAt: n
 /**
  * Returns up to `limit` records after `seq`, in the order in which they became visible. If `seq` is
  * 0, starts with the first record. A reader that continues from the last `seq` reads each record
- * exactly once. PostgreSQL needs a lock for this guarantee, under which inserts get their `seq`
- * (save-functions.ts). Without the lock, a record could be committed after a record with a higher
- * `seq` was read.
+ * exactly once. For this guarantee, inserts on PostgreSQL hold a lock from the time when they get
+ * their `seq` until they are committed (save-functions.ts). Without the lock, a record could be
+ * committed after a record with a higher `seq` was read.
  */
 export async function findCreated(
   db: Kysely<Tables>,

@@ -67,7 +67,10 @@ const lockMsMax = 3_000;
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
-/** SQLSTATE codes that the two limits cause: `lock_not_available` and `query_canceled`. */
+/**
+ * The SQLSTATE codes `lock_not_available` (after {@link lockMsMax}) and `query_canceled` (after
+ * {@link statementMsMax}).
+ */
 const timeouts = new Set(["55P03", "57014"]);
 
 /** @param url `postgres://…`; the role must be able to create tables */

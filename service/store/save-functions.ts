@@ -1,11 +1,11 @@
 // Saves records on PostgreSQL, each with its owner and its reference. sqlite/write-worker.ts saves
 // records on SQLite, and store.test.ts tests both.
 //
-// PostgreSQL runs the code as functions for two reasons. The statements of a function see rows that
-// other servers committed while the function waited for its lock, but a plain SQL statement sees
-// only rows that were committed before the statement started. And a function needs a single round
-// trip: a transaction with several round trips would block all servers if its own server stopped
-// between two round trips.
+// PostgreSQL runs the code as functions for two reasons. First, the statements of a function see
+// the rows that other servers committed while the function waited for its lock. A plain SQL
+// statement sees only the rows that were committed before it started. Second, a function needs a
+// single round trip. A transaction with several round trips would block all servers if its own
+// server stopped between two round trips.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";

@@ -287,7 +287,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.ok(await store.findTerms(saved.address));
     });
 
-    test("commits a transaction that read before another save and wrote afterwards", async () => {
+    test("commits a transaction if a save starts between its read and its write", async () => {
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
         const accounts = await transaction.selectFrom("accounts").select("id").execute();
@@ -413,8 +413,8 @@ test("`findCreated` does not skip a record that PostgreSQL commits late", async 
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
-  // The save of `first` and `held` takes a `seq` for `first`, and then waits until this transaction
-  // releases the address of `held`.
+  // `first` and `held` are saved together. The save takes a `seq` for `first`. Then it waits for
+  // this transaction, which has inserted the address of `held`.
   const blocker = await one.db.startTransaction().execute();
   const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);
   const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };

@@ -53,7 +53,7 @@ async function assertAllRefused(store: Store): Promise<void> {
   await Promise.all([...reads, first, second, third]);
 }
 
-describe("PostgreSQL calls throw `UnavailableError` in seconds if", { concurrency: true }, () => {
+describe("PostgreSQL calls soon throw `UnavailableError` if", { concurrency: true }, () => {
   test("another transaction has locked the table of records", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });

@@ -19,7 +19,7 @@ export type WriteAnswer =
   | { failure: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
-/** The number of rows after which no more groups of records are added to a transaction. */
+/** Once a transaction has this number of rows, no more groups of records are added to it. */
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
