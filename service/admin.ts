@@ -1,8 +1,9 @@
 // Runs the operator's commands, such as: npm run --silent admin -- account create --email E
 //
-// A command prints only JSON to stdout; `export` prints one line for each record. A command that
-// fails prints one sentence to stderr and exits with the code 1. Most commands use the database
-// directly, even while the server runs. For `copy`, the server must be stopped.
+// `--help` lists the commands. A command prints only JSON to stdout; `export` prints one line for
+// each record. A command that fails prints one sentence to stderr and exits with the code 1. Most
+// commands use the database directly, even while the server runs. For `copy`, the server must be
+// stopped.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -16,7 +17,7 @@ import { launchCommand } from "./launch/admin.ts";
 import { recordCommands } from "./records/admin.ts";
 import { openStore } from "./roles/open-store.ts";
 import { sentenceOf } from "./sentence.ts";
-import { type Command, findCommand, type Given } from "./store/command.ts";
+import { type Command, describeCommands, findCommand, type Given } from "./store/command.ts";
 import { sqliteFile } from "./store/sqlite.ts";
 import { webhookCommands } from "./webhooks/admin.ts";
 
@@ -33,8 +34,12 @@ const commands: Command[] = [
 ];
 
 try {
-  const { command, given } = findCommand(commands, process.argv.slice(2));
-  await run(command, given, readConfig(process.env));
+  const words = process.argv.slice(2);
+  if (words[0] === "--help") await print(Readable.from([`${describeCommands(commands)}\n`]));
+  else {
+    const { command, given } = findCommand(commands, words);
+    await run(command, given, readConfig(process.env));
+  }
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;

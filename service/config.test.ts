@@ -82,7 +82,7 @@ describe("readConfig rejects", () => {
     [
       "a minimum expiry above the maximum",
       { EXPIRY_SECONDS_MIN: "600", EXPIRY_SECONDS_MAX: "60" },
-      /^EXPIRY_SECONDS_MIN is greater than EXPIRY_SECONDS_MAX/,
+      /^EXPIRY_SECONDS_MIN is 600; expected at most EXPIRY_SECONDS_MAX, which is 60$/,
     ],
   ];
   for (const [title, environment, line] of refused) {

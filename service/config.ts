@@ -152,8 +152,9 @@ type Combined = { workers: number; role: string; limits: Limits };
 function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
   const faults: string[] = [];
   if (config.limits.expirySecondsMin > config.limits.expirySecondsMax) {
+    const { expirySecondsMin: min, expirySecondsMax: max } = config.limits;
     faults.push(
-      "EXPIRY_SECONDS_MIN is greater than EXPIRY_SECONDS_MAX; expected at most EXPIRY_SECONDS_MAX",
+      `EXPIRY_SECONDS_MIN is ${min}; expected at most EXPIRY_SECONDS_MAX, which is ${max}`,
     );
   }
   if (config.workers > 1 && !DATABASE_URL) {

@@ -208,7 +208,7 @@ describe("the commands of an operator", () => {
       [["account", "remove"], /unknown command: account remove\ncommands:/],
       [["key", "rotate", "--account", "acc_0", "--force"], /--force/],
       [["account", "create", "--email", "e@x.example", "more"], /more/],
-      [[], /^commands:\n {2}account create --email E\n/],
+      [[], /^commands:\n {2}account create --email E\n {6}Creates an account, /],
     ];
     for (const [args, message] of onlyLong.skip ? refused.slice(0, 3) : refused) {
       const { code, stdout, stderr } = await run("admin", args);
@@ -217,6 +217,12 @@ describe("the commands of an operator", () => {
       assert.match(stderr, message);
       assert.ok(!stderr.includes("    at "), stderr);
     }
+  });
+
+  test("are listed with their purpose by `--help`", async () => {
+    const { code, stdout, stderr } = await run("admin", ["--help"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /\n {2}backup --to FILE\n {6}Copies the SQLite database to a file\.\n/);
   });
 
   test("do not create a missing database, except for `account create`", async () => {

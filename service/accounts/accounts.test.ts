@@ -276,7 +276,7 @@ for (const [name, database] of Object.entries(databases)) {
         const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
         const holders = openHolders(store);
         const unplain =
-          /^Error: --name: expected at most 64 plain .* single spaces, found "a\\nb"$/;
+          /^Error: --name: expected at most 64 visible .* between words, found "a\\nb"$/;
         await assert.rejects(run("account name", { account, name: "a\nb" }), unplain);
         for (const [options, scopes, said] of [
           [{}, ["delete"], /unknown scope delete; expected create, read, webhooks/],
@@ -295,7 +295,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.deepEqual([found?.scopes, found?.expiresAtMs], [["read"], Date.parse(expires)]);
         await assert.rejects(
           run("key rotate", { account }),
-          /choose a key with --key: svc_sk_.*; found no --key$/,
+          /--key: expected a key that begins with svc_sk_.* or svc_sk_.*, found no --key$/,
         );
         const rotated = await run("key rotate", { account, key: made.prefix });
         assert.deepEqual((await holders.findApiKey(digestCredential(rotated.apiKey)))?.scopes, [

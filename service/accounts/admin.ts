@@ -37,6 +37,7 @@ export async function createWithKey(db: Kysely<Tables>, email: string, actor: Ac
 const ofAccounts: Command[] = [
   {
     words: "account create",
+    does: "Creates an account, and prints its API key and client ID.",
     options: email,
     makesDatabase: true,
     async run({ store: { db } }, { options }) {
@@ -50,6 +51,7 @@ const ofAccounts: Command[] = [
   },
   {
     words: "account list",
+    does: "Lists all accounts.",
     async run({ store: { db } }) {
       const rows = await db.selectFrom("accounts").selectAll().orderBy("created_at").execute();
       return rows.map((row) => shown({ ...row, accountId: row.id, createdAtMs: row.created_at }));
@@ -57,6 +59,7 @@ const ofAccounts: Command[] = [
   },
   {
     words: "account show",
+    does: "Shows the credentials and origins of the account with this ID or email.",
     options: { ...account, ...email },
     optional: ["account", "email"],
     async run({ store: { db } }, { options }) {
@@ -65,6 +68,7 @@ const ofAccounts: Command[] = [
   },
   {
     words: "account name",
+    does: "Confirms the name that payers see for an account. Without --name, removes the name.",
     options: { ...account, ...email, name: "NAME" },
     optional: ["account", "email", "name"],
     async run({ store: { db } }, { options }) {
@@ -77,6 +81,7 @@ const ofAccounts: Command[] = [
   },
   {
     words: "account reset",
+    does: "Prints a link with which the account's owner can set a new password.",
     options: email,
     async run({ store, publicUrl }, { options }) {
       const secret = await findOrDrawSecret(store.db);
@@ -93,6 +98,7 @@ const ofAccounts: Command[] = [
 const ofApiKeys: Command[] = [
   {
     words: "key create",
+    does: "Creates an API key with these scopes, or with every scope.",
     options: { ...account, name: "NAME", expires: "TIME" },
     optional: ["name", "expires"],
     rest: "[SCOPE ...]",
@@ -105,6 +111,7 @@ const ofApiKeys: Command[] = [
   },
   {
     words: "key rotate",
+    does: "Replaces an API key. The old key stops working immediately.",
     options: { ...account, key: "PREFIX" },
     optional: ["key"],
     async run({ store: { db } }, { options }) {
@@ -117,6 +124,7 @@ const ofApiKeys: Command[] = [
   },
   {
     words: "key revoke",
+    does: "Revokes an API key immediately and permanently.",
     options: { ...account, key: "PREFIX" },
     async run({ store: { db } }, { options }) {
       const { accountId } = await requireAccount(db, options);
@@ -130,6 +138,7 @@ const ofApiKeys: Command[] = [
 const ofPages: Command[] = [
   {
     words: "reference-key rotate",
+    does: "Creates a reference key, which derives the salts of new references, and prints the key.",
     options: account,
     async run({ store: { db } }, { options }) {
       const { accountId } = await requireAccount(db, options);
@@ -140,6 +149,7 @@ const ofPages: Command[] = [
   },
   {
     words: "client-id rotate",
+    does: "Replaces the client ID. The old client ID stops working immediately.",
     options: account,
     async run({ store: { db } }, { options }) {
       const { accountId } = await requireAccount(db, options);
@@ -151,6 +161,10 @@ const ofPages: Command[] = [
   },
   ...(["bind", "unbind"] as const).map((word) => ({
     words: `client-id ${word}`,
+    does:
+      word === "bind"
+        ? "Requires a signature by the account's server for each intent of the client ID."
+        : "Lets the client ID create addresses without a signature.",
     options: account,
     async run({ store: { db } }: CommandContext, { options }: Given) {
       const { accountId } = await requireAccount(db, options);
@@ -160,6 +174,10 @@ const ofPages: Command[] = [
   })),
   ...(["allow", "refuse"] as const).map((word) => ({
     words: `client-id ${word}-references`,
+    does:
+      word === "allow"
+        ? "Lets the client ID set the references of addresses."
+        : "Rejects requests in which the client ID sets a reference.",
     options: account,
     async run({ store: { db } }: CommandContext, { options }: Given) {
       const { accountId } = await requireAccount(db, options);
@@ -169,6 +187,7 @@ const ofPages: Command[] = [
   })),
   {
     words: "origins set",
+    does: "Replaces the list of origins whose pages can use the client ID.",
     options: account,
     rest: "O1 O2 ...",
     async run({ store: { db } }, { options, rest }) {
@@ -231,10 +250,12 @@ async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string 
   const found =
     text === undefined ? prefixes : prefixes.filter((prefix) => text.startsWith(prefix));
   if (found.length === 1) return found[0]!;
-  const wanted = prefixes.join(", ") || "this account has none; use key create";
+  if (prefixes.length === 0)
+    throw new Error("the account has no API key: create one with key create");
   // The message does not quote the value of --key, because the value can be a whole key.
   throw new Error(
-    `choose a key with --key: ${wanted}; found ${text === undefined ? "no --key" : "another key"}`,
+    `--key: expected a key that begins with ${prefixes.join(" or ")}, found ` +
+      (text === undefined ? "no --key" : "a different key"),
   );
 }
 

@@ -12,7 +12,7 @@ const nameMax = 64;
  */
 const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
-export const plainNames = `at most ${nameMax} plain characters with single spaces`;
+export const plainNames = `at most ${nameMax} visible characters, with single spaces between words`;
 
 /** Returns whether the text can be a name: at most 64 characters, without invisible characters. */
 export const isPlainName = (text: string): boolean =>

@@ -11,6 +11,7 @@ import { openChainRpc } from "./rpc/chain-rpc.ts";
 export const chainCommands = [
   {
     words: "chains check",
+    does: "Compares the chains file with every RPC endpoint in it.",
     opensNoStore: true as const,
     async run({ chainsFile }: { chainsFile: string }) {
       const { checkChain, missingPeriphery } = await import("./check.ts");
@@ -45,6 +46,7 @@ export const chainCommands = [
   },
   {
     words: "chain bring",
+    does: "Deploys the factory and the periphery contracts to a chain.",
     opensNoStore: true as const,
     options: { rpc: "URL", "key-file": "FILE" },
     optional: ["key-file"],

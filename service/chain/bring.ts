@@ -162,8 +162,8 @@ async function assertFactory(reader: Client): Promise<void> {
   const codeHash = code && keccak256(code);
   if (codeHash !== factoryCodeHash) {
     throw new Error(
-      `the code at ${factoryAddress}: expected the factory with the hash ${factoryCodeHash}, ` +
-        `found ${codeHash}`,
+      `the code at ${factoryAddress} is not the factory's: expected the code hash ` +
+        `${factoryCodeHash}, found ${codeHash ?? "no code"}`,
     );
   }
 }

@@ -81,7 +81,8 @@ async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | u
   if (code === "0x") return `there is no factory at ${address}: deploy it with admin chain bring`;
   const found = keccak256(code);
   if (found === codeHash) return undefined;
-  return `the code at ${address}: expected the factory with the hash ${codeHash}, found ${found}`;
+  const wanted = `expected the code hash ${codeHash}, found ${found}`;
+  return `the code at ${address} is not the factory's: ${wanted}`;
 }
 
 export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];

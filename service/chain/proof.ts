@@ -64,7 +64,10 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
 
   return async (subject, wanted) => {
     const found = await findBlock(ask, typeof wanted === "number" ? toQuantity(wanted) : wanted);
-    if (!found) throw new ProofError("unproved", `the node has no block ${wanted}`);
+    if (!found) {
+      const block = typeof wanted === "number" ? `block ${wanted}` : `${wanted} block`;
+      throw new ProofError("unproved", `the node has no ${block}`);
+    }
     const key = `${subject.address} ${found.hash}`;
     const known = answers.get(key);
     if (known) return known;

@@ -56,7 +56,7 @@ describe("a chain is not listed, and an error is logged, if its RPC endpoint", (
     [
       "has different code at the factory's address",
       () => open({}, { address: token, codeHash: `0x${"1".repeat(64)}` }),
-      /expected the factory with the hash 0x[0-9a-f]{64}, found 0x/,
+      /is not the factory's: expected the code hash 0x[0-9a-f]{64}, found 0x/,
     ],
     [
       "has no code at the factory's address",

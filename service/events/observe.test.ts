@@ -198,7 +198,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ...(await blockAt(number))!,
         hash: `0x${"9".repeat(64)}`,
       });
-      const message = /^chain 31337 now has a different block \d+ than 0x[0-9a-f]{64}$/;
+      const message = /^block \d+ of chain 31337 no longer has the hash 0x[0-9a-f]{64}$/;
       await assert.rejects(observe(parts(), chain), { message });
       chain.blockAt = blockAt;
       assert.deepEqual(await types(account), []);
@@ -211,7 +211,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { blockAt } = chain;
       let asked = 0;
       chain.blockAt = async (number) => (asked++ === 0 ? blockAt(number) : undefined);
-      const message = /^chain 31337 lost block \d+ below its head$/;
+      const message = /^no endpoint of chain 31337 has block \d+ below the newest block$/;
       await assert.rejects(observe(parts(), chain), { message });
       chain.blockAt = blockAt;
       assert.deepEqual(await types(account), []);
@@ -229,7 +229,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         await follow();
         return status;
       };
-      await assert.rejects(observe(parts(), chain), /is no longer in the chain/);
+      await assert.rejects(observe(parts(), chain), /is no longer on chain 31337/);
       chain.readAt = readAt;
       await pass();
       assert.deepEqual(await types(account), []);

@@ -186,7 +186,9 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
   if (!anchor || due.length === 0) return [];
   if ((await chain.blockAt(anchor.number))?.hash !== anchor.hash) {
     const { number, hash } = anchor;
-    throw new ChainUnavailable(`chain ${chainId} now has a different block ${number} than ${hash}`);
+    throw new ChainUnavailable(
+      `block ${number} of chain ${chainId} no longer has the hash ${hash}`,
+    );
   }
   const read = await readDue(parts, chain, head, anchor, due);
   const nowMs = parts.now();
@@ -227,7 +229,10 @@ async function readDue(
   for (const [depth, watches] of byDepth(due)) {
     const number = Math.max(0, Math.min(head.number - depth, anchor.number));
     const block = await chain.blockAt(number);
-    if (!block) throw new Error(`chain ${chain.chainId} lost block ${number} below its head`);
+    if (!block)
+      throw new Error(
+        `no endpoint of chain ${chain.chainId} has block ${number} below the newest block`,
+      );
     const reads = watches.map(async (watch): Promise<Read> => {
       try {
         return { watch, status: await chain.readAt(decodeSubject(watch, parts), block) };

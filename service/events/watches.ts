@@ -232,7 +232,9 @@ function saveSome(
 ): Promise<NewEvent[]> {
   return db.transaction().execute(async (transaction) => {
     if (!(await lockAnchor(transaction, chainId, anchor))) {
-      throw new ChainUnavailable(`block ${anchor.number} ${anchor.hash} is no longer in the chain`);
+      throw new ChainUnavailable(
+        `block ${anchor.number} (${anchor.hash}) is no longer on chain ${chainId}`,
+      );
     }
     const kept: NewEvent[] = [];
     const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];

@@ -23,6 +23,7 @@ import type { ExecutorConfig } from "./start.ts";
 /** @param readConfig reads the executor's settings, including its key */
 export const dryRunCommand = (readConfig: () => ExecutorConfig): Command => ({
   words: "executor dry-run",
+  does: "Shows the transactions that the executor would send now, and sends nothing.",
   async run({ store, chainsFile }) {
     const { dryRunAll } = await import("./dry-run.ts");
     const chains = readChains(chainsFile);
@@ -33,6 +34,7 @@ export const dryRunCommand = (readConfig: () => ExecutorConfig): Command => ({
 export const executorCommands: Command[] = [
   {
     words: "executor new-key",
+    does: "Writes the executor's new key to an encrypted file, and prints its address.",
     opensNoStore: true,
     options: { keystore: "FILE", "password-file": "FILE" },
     async run(_, { options }) {
@@ -42,6 +44,7 @@ export const executorCommands: Command[] = [
   },
   {
     words: "executor status",
+    does: "Shows the state of the executor on each chain.",
     run: async ({ store }) => {
       const leases = await listLeases(store.db);
       return Promise.all(leases.map((lease) => readStatus(store, lease)));
@@ -49,6 +52,7 @@ export const executorCommands: Command[] = [
   },
   {
     words: "executor report",
+    does: "Lists gas costs and tips by day, chain, and account.",
     options: { csv: "FILE" },
     optional: ["csv"],
     async run({ store }, { options }) {
@@ -61,6 +65,9 @@ export const executorCommands: Command[] = [
   ...(["pause", "resume"] as const).map(
     (word): Command => ({
       words: `executor ${word}`,
+      does:
+        (word === "pause" ? "Stops" : "Resumes") +
+        " the executor's transactions on one chain or on all chains.",
       options: { chain: "ID" },
       optional: ["chain"],
       async run({ store, chainsFile }, { options }) {
@@ -72,6 +79,7 @@ export const executorCommands: Command[] = [
   ),
   {
     words: "executor retry",
+    does: "Makes the executor process an address immediately, even if it was dropped.",
     options: { address: "A", chain: "ID" },
     optional: ["chain"],
     async run(context, { options }) {
@@ -82,6 +90,7 @@ export const executorCommands: Command[] = [
   },
   {
     words: "executor drop",
+    does: "Stops the transactions for an address until `executor retry`.",
     options: { address: "A", chain: "ID" },
     optional: ["chain"],
     async run(context, { options }) {

@@ -221,7 +221,7 @@ const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "stopped_for_balance_total",
-      help: "Passes that sent fewer transactions because the balance of a key was too low",
+      help: "Executor passes that sent fewer transactions because the balance of a key was too low",
     },
   },
 };
@@ -346,20 +346,23 @@ function createGauges(registry: Registry) {
       registers: [registry],
     });
   return {
-    leads: gauge("leads", "1 if this process has the lease of the chain"),
+    leads: gauge(
+      "leads",
+      "1 if this process has the chain's lease and sends its transactions, otherwise 0",
+    ),
     balance: gauge("balance_wei", "The balance of a key that pays gas", "sender"),
     blocksBehind: gauge("blocks_behind", "Blocks that the executor has not read yet"),
     secondsBehind: gauge(
       "seconds_behind",
       "Age of the chain's newest block if blocks are unread, otherwise 0",
     ),
-    lastPass: gauge("last_pass_seconds", "Unix time of the last complete pass"),
+    lastPass: gauge("last_pass_seconds", "Unix time of the last complete pass of the executor"),
     late: gauge(
       "late_jobs",
       "Addresses whose due time is later than the longest backoff, which means that a clock was " +
         "wrong",
     ),
-    due: gauge("due_jobs", "Addresses that were due in the last pass"),
+    due: gauge("due_jobs", "Addresses that were due in the last pass of the executor"),
     waited: gauge(
       "waited_seconds",
       "Age of the oldest payment that the executor has not processed yet",
@@ -367,7 +370,7 @@ function createGauges(registry: Registry) {
     inFlight: gauge("in_flight", "Transactions not yet final"),
     budget: gauge(
       "budget_share",
-      "Share of the daily budget that is spent or reserved, from 0 to 1",
+      "Share of the chain's daily gas budget that is spent or reserved, from 0 to 1",
     ),
     rpcScore: gauge(
       "rpc_score",

@@ -90,7 +90,7 @@ function assertOneEnd(shown: readonly Shown[]): void {
   const [first, ...others] = shown.map(({ end }) => end);
   const other = others.find(({ hash }) => hash !== first!.hash);
   if (!other) return;
-  const two = `block ${other.number} is ${first!.hash} and ${other.hash}`;
+  const two = `block ${other.number} has the hashes ${first!.hash} and ${other.hash}`;
   throw new ChainUnavailable(
     `the endpoints disagree, possibly because of a reorganization: ${two}`,
   );

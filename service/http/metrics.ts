@@ -70,7 +70,7 @@ function providerMetrics(registry: Registry) {
     rpcPaused: new Gauge({
       ...shared,
       name: "rpc_paused_seconds",
-      help: "Time until a provider accepts calls again (all methods, or one)",
+      help: "Time until a provider accepts calls again, for all methods or for one method",
       aggregator: "max",
       collect() {
         for (const each of readProviders()) this.set(labels(each), each.pausedMs / 1000);

@@ -38,8 +38,9 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
 };
 
 const cutOff = ({ headers }: FastifyRequest) => {
-  const length = headers["content-length"] ?? "its end";
-  return new Refusal("invalid_request", `the body: expected ${length}, found a closed connection`);
+  const bytes = headers["content-length"];
+  const wanted = bytes === undefined ? "its end" : `${bytes} bytes`;
+  return new Refusal("invalid_request", `the body: expected ${wanted}, found a closed connection`);
 };
 
 /**

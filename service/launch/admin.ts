@@ -10,6 +10,7 @@ export const launchCommand = (
   report: (line: string) => void,
 ): Command => ({
   words: "launch",
+  does: "Deploys the contracts, receives a first payment, and proves it.",
   opensNoStore: true,
   options: { chain: "NAME", "key-file": "FILE", rpc: "URL" },
   repeatable: ["rpc"],

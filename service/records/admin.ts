@@ -24,6 +24,7 @@ type Terminal = { stdin(): Readable; report(line: string): unknown };
 export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
   {
     words: "export",
+    does: "Prints all records, or the records since a time, one per line.",
     options: { since: "TIME" },
     optional: ["since"],
     async run({ store }, { options }) {
@@ -38,6 +39,7 @@ export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
   },
   {
     words: "import",
+    does: "Saves the records from stdin for the account with this email.",
     options: { email: "E" },
     async run({ store }, { options }) {
       const account = await findAccount(store.db, { email: options.email as string });
@@ -49,16 +51,23 @@ export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
   },
   {
     words: "mirror",
+    does: "Copies the records to a folder that any web server can serve.",
     rest: "DIR",
     async run({ store }, { rest }) {
       if (rest.length !== 1) throw new Error("expected one folder; usage: mirror DIR");
       const counts = await writeMirror(store, rest[0]!, report);
       if (counts.corrupt === 0) return counts;
-      throw new Error(`${JSON.stringify(counts)}: corrupt records were skipped`);
+      throw new Error(`${JSON.stringify(counts)}: the corrupt records above were skipped`);
     },
   },
+  ...ofDatabases,
+];
+
+/** The commands that copy the SQLite database. */
+const ofDatabases: Command[] = [
   {
     words: "backup",
+    does: "Copies the SQLite database to a file.",
     options: { to: "FILE" },
     async run({ store }, { options }) {
       const file = options.to as string;
@@ -72,6 +81,7 @@ export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
   },
   {
     words: "copy to-postgres",
+    does: "Copies the SQLite database to an empty PostgreSQL database (DATABASE_URL).",
     async run({ store, dataDirectory }) {
       const file = sqliteFile(dataDirectory);
       if (!existsSync(file))
@@ -93,7 +103,7 @@ export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
 async function* linesOf(store: Store, sinceMs: number, report: Terminal["report"]) {
   const { untilMs, ...counts } = yield* exportRecords(store, sinceMs, report);
   report(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
-  if (counts.corrupt > 0) throw new Error("corrupt records were skipped");
+  if (counts.corrupt > 0) throw new Error("the corrupt records above were skipped");
 }
 
 /** Writes a consistent copy of the SQLite file. Resolves when the copy is durable. */

@@ -147,7 +147,7 @@ export async function importRecords(
   let saving: Promise<void>[] = [];
   for await (const line of linesOf(input)) {
     number += 1;
-    if (line === undefined) refuse(number, `longer than ${lineBytesMax} bytes`);
+    if (line === undefined) refuse(number, `expected at most ${lineBytesMax} bytes, found more`);
     else if (line !== "") saving.push(save(line, number));
     if (saving.length < batchSize) continue;
     await Promise.all(saving);

@@ -150,7 +150,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       ];
       const { code, err, out } = await admin(place, `import --email ${email}`, lines.join("\n"));
       assert.deepEqual([code, out], [1, ""]);
-      for (const line of ["line 1: ", "line 2: ", "line 5: longer than", "line 6: "])
+      for (const line of ["line 1: ", "line 2: ", "line 5: expected at most", "line 6: "])
         assert.ok(err.includes(line), err);
       assert.match(
         err,
@@ -265,7 +265,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual([code, out], [1, `${good}\n`]);
       assert.match(
         err,
-        new RegExp(`the record of ${record(1).address.toLowerCase()} is not served`),
+        new RegExp(`the record of ${record(1).address.toLowerCase()} is corrupt and is not served`),
       );
       assert.match(err, /"exported":1,"corrupt":1,/);
 
@@ -382,7 +382,7 @@ describe("the command `copy to-postgres`", () => {
     const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
     const { code, err } = await admin(target, "copy to-postgres");
     assert.equal(code, 1);
-    assert.match(err, /the record of 0x[0-9a-f]{40} is not served/);
+    assert.match(err, /the record of 0x[0-9a-f]{40} is corrupt and is not served/);
     assert.equal((await admin(target, "export")).out, "");
   });
 

@@ -9,6 +9,8 @@ export type Command = Words & (OnStore | Alone);
 type Words = {
   /** The command as an operator types it, such as `account create`. */
   words: string;
+  /** What the command does, as one sentence or two for the usage text. */
+  does: string;
   /**
    * The options of the form `--name VALUE`. A key is the option's name, and its value is the
    * placeholder in the usage text.
@@ -79,11 +81,15 @@ export function findCommand(
 ): { command: Command; given: Given } {
   const text = words.join(" ");
   const command = commands.find((each) => text === each.words || text.startsWith(`${each.words} `));
-  if (!command) {
-    const usages = commands.map((each) => `  ${usage(each)}`).join("\n");
-    throw new Error(`${text ? `unknown command: ${text}\n` : ""}commands:\n${usages}`);
-  }
+  if (!command)
+    throw new Error(`${text ? `unknown command: ${text}\n` : ""}${describeCommands(commands)}`);
   return { command, given: parse(command, words.slice(command.words.split(" ").length)) };
+}
+
+/** Returns the usage and the purpose of each command, for `--help` and for an unknown command. */
+export function describeCommands(commands: readonly Command[]): string {
+  const lines = commands.map((each) => `  ${usage(each)}\n      ${each.does}`);
+  return ["commands:", ...lines].join("\n");
 }
 
 function parse(command: Command, args: string[]): Given {

@@ -37,7 +37,7 @@ export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: Deco
 /** @param address 20 bytes */
 export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   const digits = Buffer.from(address).toString("hex");
-  return new CorruptError(`the record of 0x${digits} is not served`, { cause });
+  return new CorruptError(`the record of 0x${digits} is corrupt and is not served`, { cause });
 }
 
 /** Thrown if the addresses in the database were derived with the factory of another version. */

@@ -30,6 +30,7 @@ export const webhookCommands = (targets: Targets): Command[] => [
 const ofEndpoints = (targets: Targets): Command[] => [
   {
     words: "webhook add",
+    does: "Adds an endpoint for these event types, or for all types, and prints its secret.",
     options: { ...account, url: "URL" },
     rest: "[TYPE ...]",
     run: ({ store: { db } }, { options, rest }) =>
@@ -37,6 +38,7 @@ const ofEndpoints = (targets: Targets): Command[] => [
   },
   {
     words: "webhook list",
+    does: "Lists the account's endpoints and the service's public keys.",
     options: account,
     run: async ({ store: { db } }, { options }) => ({
       endpoints: await listEndpoints(db, options.account!),
@@ -45,6 +47,7 @@ const ofEndpoints = (targets: Targets): Command[] => [
   },
   ...(["pause", "resume"] as const).map((word) => ({
     words: `webhook ${word}`,
+    does: `${word === "pause" ? "Pauses" : "Resumes"} the deliveries to an endpoint.`,
     options: endpoint,
     run: async ({ store: { db } }: CommandContext, { options }: Given) =>
       assertDone(
@@ -53,18 +56,21 @@ const ofEndpoints = (targets: Targets): Command[] => [
   })),
   {
     words: "webhook rotate",
+    does: "Creates a new secret for an endpoint. The old secret also signs for 24 hours.",
     options: endpoint,
     run: async ({ store: { db } }, { options }) =>
       assertDone(await rotateSecret(db, options.account!, options.endpoint!, operator())),
   },
   {
     words: "webhook rotate-key",
+    does: "Creates a new signing key of the service. The old key also signs for 24 hours.",
     run: async ({ store: { db } }) => ({
       publicKeys: (await rotateSigningKey(db, Date.now())).map(shownKey),
     }),
   },
   {
     words: "webhook remove",
+    does: "Removes an endpoint and its pending deliveries.",
     options: endpoint,
     run: async ({ store: { db } }, { options }) =>
       assertDone(await removeEndpoint(db, options.account!, options.endpoint!, operator())),
@@ -78,6 +84,7 @@ const ofEndpoints = (targets: Targets): Command[] => [
 const ofDeliveries: Command[] = [
   {
     words: "webhook test",
+    does: "Sends a test event to an endpoint.",
     options: endpoint,
     async run({ store: { db } }, { options }) {
       const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
@@ -86,6 +93,7 @@ const ofDeliveries: Command[] = [
   },
   {
     words: "webhook replay",
+    does: "Sends an event, or the events of a time range, to an endpoint again.",
     options: { ...endpoint, event: "EVENT", from: "TIME", until: "TIME" },
     optional: ["event", "from", "until"],
     async run({ store: { db } }, { options }) {
@@ -97,6 +105,7 @@ const ofDeliveries: Command[] = [
   },
   {
     words: "webhook confirmations",
+    does: "Lists the confirmations that events need, and changes them with --chain.",
     options: { ...account, chain: "CHAIN", confirmations: "NUMBER" },
     optional: ["chain", "confirmations"],
     async run({ store: { db } }, { options }) {
@@ -111,6 +120,7 @@ const ofDeliveries: Command[] = [
   },
   {
     words: "webhook deliveries",
+    does: "Lists the newest deliveries to an endpoint.",
     options: endpoint,
     async run({ store: { db } }, { options }) {
       const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));

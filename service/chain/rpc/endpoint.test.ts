@@ -119,7 +119,7 @@ describe("httpEndpoint", () => {
     answer = () => "x".repeat(2 ** 25);
     await assert.rejects(httpEndpoint("one", url, { timeoutMs: 30_000 }).ask(calls), {
       name: "ChainUnavailable",
-      message: /a response of more than 33554432 bytes/,
+      message: /expected a response of at most 33554432 bytes, found more/,
     });
   });
 

@@ -345,9 +345,12 @@ async function readText({ body }: globalThis.Response): Promise<string> {
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
     if (bytes > responseBytesMax) {
-      throw new ChainUnavailable(`a response of more than ${responseBytesMax} bytes`, {
-        isReached: true,
-      });
+      throw new ChainUnavailable(
+        `expected a response of at most ${responseBytesMax} bytes, found more`,
+        {
+          isReached: true,
+        },
+      );
     }
     chunks.push(chunk);
   }

@@ -129,7 +129,7 @@ export async function readAtNewest<Newest, Found>(
 /** @throws {ChainUnavailable} if the newest block cannot be read */
 async function readHead(request: Request): Promise<BlockReference> {
   const head = await findBlockAt({ request }, "latest");
-  if (!head) throw new ChainUnavailable("the node has no block");
+  if (!head) throw new ChainUnavailable("the node returned no newest block");
   return head;
 }
 

@@ -130,8 +130,9 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const lateMs = lateAfterMs(enoughMs);
   return all.filter(({ record, tookMs }) => {
     if (tookMs > lateMs) {
-      const times = `newest block only after ${Math.round(tookMs)} ms`;
-      recordFailure(state, record, `${times}, a quorum answered within ${Math.round(enoughMs)} ms`);
+      const times = `returned its newest block after ${Math.round(tookMs)} ms`;
+      const quorum = `a quorum answered within ${Math.round(enoughMs)} ms`;
+      recordFailure(state, record, `${times}, although ${quorum}`);
       return false;
     }
     recordHealthy(record);

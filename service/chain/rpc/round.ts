@@ -143,6 +143,6 @@ function recordLate(
   recordFailure(
     state,
     record,
-    `${times}, but enough others answered within ${Math.round(enoughMs)} ms`,
+    `${times}, but enough other endpoints answered within ${Math.round(enoughMs)} ms`,
   );
 }

@@ -134,7 +134,8 @@ function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial
     const { call, reason } = explainFailure(answer);
     return { outcome: "fails", reason, failedCall: call };
   }
-  if (!isVault(answer, subject.address)) return { reason: "the factory is not on this chain" };
+  if (!isVault(answer, subject.address))
+    return { reason: "the factory contract is not deployed on this chain" };
   const changes: BalanceChange[] = [];
   let unmeasured = leftOut;
   pairs.forEach(({ account, token, isGuess }, index) => {

@@ -230,14 +230,18 @@ describe("a status read by the service", () => {
     [
       "of too few bytes",
       answering((answer) => answer.slice(0, -2)),
-      /^expected 256 bytes from the probe, found 255/,
+      /^expected 256 bytes from the status probe, found 255/,
     ],
     [
       "with the time of another block",
       answering((answer) => `${answer.slice(0, 66)}${word(7)}${answer.slice(130)}`),
-      /^expected time \d+, found 7$/,
+      /^expected a block with the timestamp \d+, found 7$/,
     ],
-    ["without the logs of any block", refusing, /^no logs of block \d+: .*out of order/],
+    [
+      "without the logs of any block",
+      refusing,
+      /^no endpoint returns the logs of block \d+: .*out of order/,
+    ],
   ];
   for (const [name, manner, message] of faults) {
     test(`throws \`ChainUnavailable\` for a response ${name}`, async () => {
@@ -260,7 +264,10 @@ describe("a status read by the service", () => {
     }
     assert.equal(status?.execution?.held, "130");
     assert.ok(failures.length > 1);
-    assert.match(failures[0]!, /the logs of 0x[0-9a-fA-F]{40} in \d+ blocks are unread/);
+    assert.match(
+      failures[0]!,
+      /the logs of 0x[0-9a-fA-F]{40} are incomplete: \d+ blocks were not searched yet/,
+    );
     await node.stop();
   });
 });

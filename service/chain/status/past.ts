@@ -106,7 +106,10 @@ async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, 
     const end = Math.min(to, next + cache.spanBlocks - 1);
     const found = await view.logs(vault, { from: next, to: end });
     if ("refused" in found) {
-      if (end === next) throw new ChainUnavailable(`no logs of block ${next}: ${found.refused}`);
+      if (end === next)
+        throw new ChainUnavailable(
+          `no endpoint returns the logs of block ${next}: ${found.refused}`,
+        );
       cache.spanBlocks = Math.max(1, Math.floor((end - next + 1) / 2));
       continue;
     }
@@ -118,7 +121,9 @@ async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, 
   const settled = Math.min(next - 1, to - settledBlocks);
   if (settled >= from) await remember(view, cache, vault, logs, settled);
   if (next <= to)
-    throw new ChainUnavailable(`the logs of ${vault} in ${to - next + 1} blocks are unread`);
+    throw new ChainUnavailable(
+      `the logs of ${vault} are incomplete: ${to - next + 1} blocks were not searched yet`,
+    );
   return logs;
 }
 

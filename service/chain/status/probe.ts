@@ -86,7 +86,9 @@ function holdingsIn(
 ): Holding[] {
   const bytes = headBytes + holdingBytes * count;
   if (size(answer) !== bytes) {
-    throw new ChainUnavailable(`expected ${bytes} bytes from the probe, found ${size(answer)}`);
+    throw new ChainUnavailable(
+      `expected ${bytes} bytes from the status probe, found ${size(answer)}`,
+    );
   }
   const word = (at: number) => hexToBigInt(sliceHex(answer, at, at + 32));
   const found = { chainId: Number(word(0)), timestamp: Number(word(32)) };
@@ -94,7 +96,9 @@ function holdingsIn(
     throw new ChainUnavailable(`expected a node of chain ${chainId}, found ${found.chainId}`);
   }
   if (found.timestamp !== timestamp) {
-    throw new ChainUnavailable(`expected time ${timestamp}, found ${found.timestamp}`);
+    throw new ChainUnavailable(
+      `expected a block with the timestamp ${timestamp}, found ${found.timestamp}`,
+    );
   }
   return Array.from({ length: count }, (_, index) => {
     const at = headBytes + holdingBytes * index;

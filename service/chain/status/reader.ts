@@ -151,7 +151,7 @@ async function readStatuses(
   const there = await findBlockAt(chain.rpc, block.number);
   if (there?.hash !== block.hash) {
     throw new ChainUnavailable(
-      `block ${block.number} ${block.hash} is no longer on chain ${chain.chainId}`,
+      `block ${block.number} (${block.hash}) is no longer on chain ${chain.chainId}`,
     );
   }
   return statuses;

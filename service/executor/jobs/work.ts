@@ -155,7 +155,8 @@ async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Prom
   const found = keccak256(hexData(resultOf(answer)));
   if (found !== parts.factoryCodeHash) {
     throw new Error(
-      `the code at ${parts.factory} hashes to ${found}; expected ${parts.factoryCodeHash}`,
+      `the code at ${parts.factory} is not the factory's: expected the code hash ` +
+        `${parts.factoryCodeHash}, found ${found}`,
     );
   }
   memory.factory.isThere = true;

@@ -77,7 +77,8 @@ export function openPurpose(
     const { length } = purpose.shares;
     if (free === length) return id;
     throw new PurposeConflict(
-      `${length - free} of ${length} addresses of ${id} are dropped or in another transaction`,
+      `${length - free} of the ${length} addresses of purpose ${id} are dropped or in another ` +
+        "transaction",
     );
   });
 }

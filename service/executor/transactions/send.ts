@@ -281,7 +281,10 @@ async function sign(pass: SendPass, order: Order, fee: Fee) {
   const { parts, memory, signer, view, nowSeconds } = pass;
   if (isResting(pass)) {
     const seconds = signerRestMs / 1000;
-    throw new SignerFailed(`${signer.address} failed to sign within the last ${seconds} s`);
+    throw new SignerFailed(
+      `the signer of ${signer.address} failed less than ${seconds} s ago, so it is not called ` +
+        "again yet",
+    );
   }
   const isIdle = order.kind === "fill";
   const transaction = {

@@ -177,7 +177,7 @@ async function findReceipt(
   const { found, others } = compareReceipts(answers, view.quorum);
   for (const place of others) view.accuse(place, "eth_getTransactionReceipt");
   if (found === "disagreement") {
-    const detail = `receipts of nonce ${purpose.nonce} differ`;
+    const detail = `the endpoints return different receipts for nonce ${purpose.nonce}`;
     parts.report({ kind: "rpc_disagreement", about: "receipt", detail });
     return undefined;
   }

@@ -126,9 +126,8 @@ async function verifySigned(
     signature === undefined
       ? "this client ID accepts only signed intents, found no signature: send the signature from " +
           "the account's server as &signature="
-      : "the signature does not match: expected the account's newest reference key, this " +
-          "address, and " +
-          (reference === undefined ? "no reference" : "this reference"),
+      : "the signature is invalid: expected an HMAC under the account's newest reference key, of " +
+          `this address and ${reference === undefined ? "no reference" : "this reference"}`,
   );
 }
 

@@ -24,8 +24,12 @@ describe("the operator's file with labels of contracts", () => {
     ["is no JSON", "{", /cannot be read/],
     ["has no chain id", { Base: {} }, /Base: Invalid key/],
     ["has no address", { "1": { "0x12": "A Shop" } }, /1\.0x12/],
-    ["hides characters", { "1": { [shop]: "A\u202eShop" } }, /expected a plain name/],
-    ["has an empty name", { "1": { [shop]: "" } }, /expected a plain name/],
+    [
+      "hides characters",
+      { "1": { [shop]: "A\u202eShop" } },
+      /expected at most 64 visible characters/,
+    ],
+    ["has an empty name", { "1": { [shop]: "" } }, /expected at most 64 visible characters/],
     ["has a long name", { "1": { [shop]: "A".repeat(65) } }, /at most 64/],
   ];
   for (const [name, value, reason] of wrong) {

@@ -7,7 +7,7 @@ import type { Intent } from "executable-address";
 import { InvalidError, parseAddress } from "executable-address";
 import { partiesOf } from "executable-address/payment";
 import { z } from "zod";
-import { isPlainName } from "../../accounts/names.ts";
+import { isPlainName, plainNames } from "../../accounts/names.ts";
 import type { Labels } from "../parts.ts";
 
 /** Thrown if the file is invalid. The message is one sentence for the operator. */
@@ -16,11 +16,8 @@ class LabelsError extends Error {
 }
 
 const labelsSchema = z.record(
-  z.string().regex(/^[1-9]\d{0,15}$/, "expected a chain id"),
-  z.record(
-    z.string(),
-    z.string().refine(isPlainName, "expected a plain name of at most 64 characters"),
-  ),
+  z.string().regex(/^[1-9]\d{0,15}$/, "expected a chain ID in decimal digits"),
+  z.record(z.string(), z.string().refine(isPlainName, `expected ${plainNames}`)),
 );
 
 /**

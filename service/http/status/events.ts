@@ -57,7 +57,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
         ? "the server is shutting down"
         : hub.findFull(subject.address, from);
       if (full) {
-        throw new Refusal("service_unavailable", `no room for another stream: ${full}`, {
+        throw new Refusal("service_unavailable", `cannot open another stream: ${full}`, {
           headers: { "retry-after": "5" },
         });
       }
