@@ -4,10 +4,10 @@
 // name together with its domain.
 
 import { parseAddress } from "../abi/checksum.ts";
-import { isSame } from "../abi/hex.ts";
 import { describeLength, describeType } from "../errors.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
 import { inertPieces, isName } from "./inert.ts";
+import { partiesOf } from "./parties.ts";
 
 /**
  * `https://{shop}/.well-known/executable-address.json`, served with `Access-Control-Allow-Origin:
@@ -134,21 +134,6 @@ export async function proveShop(
   );
   if (!isSigned && !isNamed) return undefined;
   return { shop, name, order, logo: resolveLogo(logo, shop) };
-}
-
-/** The functions of the token whose arguments show who can receive the token. */
-const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
-
-/**
- * Returns, for each call, the lowercase address that can receive the token through the call. For a
- * call to the token, this is the recipient or spender, or undefined if the function is unknown. For
- * any other call, this is the called contract.
- */
-export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
-  return calls.map(({ target, function: text, args }) => {
-    if (!isSame(target, token)) return target.toLowerCase();
-    return givesTo.test(text) ? args[0]!.toLowerCase() : undefined;
-  });
 }
 
 async function hasSigned(keys: readonly string[], claim: ShopClaim, address: Hex) {

@@ -5,16 +5,11 @@ import {
   findStateWord,
   formatUnits,
   isOver,
-  manifestPath,
   type News,
-  originOf,
-  type ProvedShop,
   plainUnits,
-  proveShop,
-  readShopClaim,
   type Standing,
 } from "executable-address-element/page";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { SentenceText, ShortParty } from "../shown/address-text.tsx";
 import { sayCall, sayIntent } from "../shown/reading.ts";
@@ -22,7 +17,8 @@ import type { Key } from "../shown/words/languages.ts";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { sayClock, sayMoment, saySpan } from "../shown/words/say-when.ts";
 import { CopyButton } from "../ui/copy.tsx";
-import { Badge, Notice } from "../ui/notice.tsx";
+import { Badge } from "../ui/notice.tsx";
+import { Shop } from "./later.tsx";
 
 type HeadProps = {
   standing: Standing;
@@ -41,7 +37,6 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   const isPartly = standing.state === "partly";
   const isPayable = !isOver(standing) && standing.owed !== "0";
   const amount = sayAmount(isPartly ? standing.owed : requestedAmount(intent));
-  const shop = useShop();
   const payee = facts.requester ?? facts.labels[record.address.toLowerCase()];
   useEffect(() => {
     document.title = `${amount} · ${say("title")}`;
@@ -49,7 +44,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
 
   return (
     <div className="min-w-0">
-      <ShopLine here={shop} />
+      <Shop />
       {payee && <p className="payee">{payee}</p>}
       <p className="text-soft">
         {say(!isPayable ? "wasToPay" : isPartly ? "stillToPay" : "toPay")}
@@ -215,115 +210,5 @@ export function Rail({ standing: { state }, isSent }: RailProps) {
         );
       })}
     </ol>
-  );
-}
-
-type ShopHere =
-  | { is: "unnamed" | "unknown" }
-  | { is: "refuted"; shop: string }
-  | { is: "proved"; shop: ProvedShop; logo: string | undefined };
-
-const patienceMs = 5_000;
-/** The maximum size of a manifest and of a logo. */
-const bytesMax = 65_536;
-
-/**
- * Reads the shop and the order from a link (`?shop=…&order=…&signature=…`). The page shows them
- * only if the shop's own origin confirms them, and warns if it denies them. If the shop does not
- * respond, the page shows neither.
- */
-function useShop(): ShopHere {
-  const { record, intent } = useAbout();
-  const [here, setHere] = useState<ShopHere>({ is: "unnamed" });
-  useEffect(() => {
-    const claim = readShopClaim(window.location.search);
-    if (!claim) return;
-    const stopping = new AbortController();
-    const late = setTimeout(() => stopping.abort(), patienceMs);
-    const read = (url: string) => readBlob(url, stopping.signal);
-    const find = async (): Promise<ShopHere> => {
-      const manifest = await read(originOf(claim.shop) + manifestPath);
-      const said: unknown = JSON.parse(await manifest.text());
-      const shop = await proveShop(said, claim, { address: record.address, intent });
-      if (!shop) return { is: "refuted", shop: claim.shop };
-      const logo =
-        shop.logo &&
-        (await read(shop.logo)
-          .then(readPicture)
-          .catch(() => undefined));
-      return { is: "proved", shop, logo };
-    };
-    let isGone = false;
-    void find()
-      .catch((): ShopHere => ({ is: "unknown" }))
-      .then((found) => !isGone && setHere(found));
-    return () => {
-      isGone = true;
-      clearTimeout(late);
-      stopping.abort();
-    };
-  }, [record, intent]);
-  return here;
-}
-
-/** @throws if the response is not a 200, was redirected, or is too long */
-async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
-  const answer = await fetch(url, {
-    signal,
-    redirect: "error",
-    credentials: "omit",
-    referrerPolicy: "no-referrer",
-  });
-  if (!answer.ok || !answer.body) throw new Error(`${answer.status}`);
-  const reader = answer.body.getReader();
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for (let bytes = 0; ; ) {
-    const { done, value } = await reader.read();
-    if (done) return new Blob(chunks, { type: answer.headers.get("content-type") ?? "" });
-    bytes += value.length;
-    if (bytes > bytesMax) throw new Error("too long");
-    chunks.push(value);
-  }
-}
-
-/** Loads a picture as a data URL, because the page's policy forbids pictures from other origins. */
-const readPicture = (blob: Blob): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(/^image\//.test(blob.type) ? `${reader.result}` : undefined);
-    reader.onerror = () => resolve(undefined);
-    reader.readAsDataURL(blob);
-  });
-
-/** Shows the shop's domain before its name, because the name can be forged. */
-function ShopLine({ here }: { here: ShopHere }) {
-  if (here.is === "refuted") {
-    return (
-      <Notice tone="bad">
-        <p>
-          <Said as="shopRefutes" shop={<b dir="ltr">{here.shop}</b>} />
-        </p>
-      </Notice>
-    );
-  }
-  if (here.is !== "proved") return null;
-  const { shop, name, order } = here.shop;
-  return (
-    <div className="shop">
-      {here.logo && <img src={here.logo} alt="" width="32" height="32" />}
-      <p className="payee">
-        <bdi dir="ltr">{shop}</bdi>
-        <span className="font-normal text-soft">
-          {" · "}
-          <bdi>{name}</bdi>
-          {order && (
-            <>
-              {" · "}
-              <Said as="orderIs" order={<bdi>{order}</bdi>} />
-            </>
-          )}
-        </span>
-      </p>
-    </div>
   );
 }

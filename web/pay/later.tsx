@@ -1,6 +1,7 @@
-// Loads code that is not needed in order to pay: the calls, charts, simulations, and receipts.
+// Loads code that is not needed in order to pay: the shop of a link, calls, charts, simulations,
+// and receipts.
 
-import { type ComponentType, lazy, Suspense } from "react";
+import { type ComponentType, lazy, type ReactNode, Suspense } from "react";
 import { useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 
@@ -16,10 +17,13 @@ function loadLater<Props extends object>(load: () => Promise<ComponentType<Props
 }
 
 /** Like {@link loadLater}, but shows a placeholder while the part is loading. */
-function later<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+function later<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  placeholder: ReactNode = <div className="place" />,
+) {
   const Loaded = loadLater(load) as ComponentType<Props>;
   return (props: Props) => (
-    <Suspense fallback={<div className="place" />}>
+    <Suspense fallback={placeholder}>
       <Loaded {...props} />
     </Suspense>
   );
@@ -33,6 +37,11 @@ function Missing() {
     </Button>
   );
 }
+
+const namesShop = new URLSearchParams(window.location.search).has("shop");
+export const Shop = namesShop
+  ? later(async () => (await import("./shop.tsx")).Shop, null)
+  : () => null;
 
 const receipts = () => import("./receipt.tsx");
 export const Receipt = later(async () => (await receipts()).Receipt);
