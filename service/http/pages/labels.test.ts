@@ -46,13 +46,19 @@ describe("the operator's file with labels of contracts", () => {
   });
 });
 
+const pay = (target: Hex): Call => ({ target, function: "pay(uint256 order)", args: ["1"] });
+const approve = (spender: Hex): Call => ({
+  target: token,
+  function: "approve(address spender, uint256 amount)",
+  args: [spender, "1"],
+});
+const transfer = (to: Hex): Call => ({
+  target: token,
+  function: "transfer(address to, uint256 amount)",
+  args: [to, "1"],
+});
+
 describe("the label of the contract that requests the money", () => {
-  const pay = (target: Hex): Call => ({ target, function: "pay(uint256 order)", args: ["1"] });
-  const approve = (spender: Hex): Call => ({
-    target: token,
-    function: "approve(address spender, uint256 amount)",
-    args: [spender, "1"],
-  });
   const requester = (...calls: Call[]) =>
     requesterOf({ chainId: 1, token, calls } as unknown as Intent, labels);
 
@@ -70,10 +76,13 @@ describe("the label of the contract that requests the money", () => {
 
   test("is shown only if all calls pay the same labeled contract", () => {
     assert.equal(requester(approve(shop), pay(shop)), "A Shop");
-    const transfer = "transfer(address to, uint256 amount)";
-    assert.equal(requester({ target: token, function: transfer, args: [shop, "1"] }), "A Shop");
-    assert.deepEqual(labelsOf({ chainId: 1, calls: [pay(shop)] } as never, labels), {
+    assert.equal(requester(transfer(shop)), "A Shop");
+  });
+});
+
+test("the page gets the label of each contract that the calls target or pay", () => {
+  for (const call of [pay(shop), approve(shop), transfer(shop)])
+    assert.deepEqual(labelsOf({ chainId: 1, token, calls: [call] } as never, labels), {
       [shop]: "A Shop",
     });
-  });
 });

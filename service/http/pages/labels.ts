@@ -57,13 +57,14 @@ function addressIn(file: string, chainId: string, address: string): string {
   }
 }
 
-/** Returns the labels of all contracts that an intent calls. */
-export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<string, string> {
-  const names = labels.get(chainId) ?? {};
+/** Returns the labels of all contracts that an intent calls or pays. */
+export function labelsOf(intent: Intent, labels: Labels): Record<string, string> {
+  const names = labels.get(intent.chainId) ?? {};
   const found: Record<string, string> = {};
-  for (const { target } of calls) {
-    const name = names[target.toLowerCase()];
-    if (name) found[target.toLowerCase()] = name;
+  const called = intent.calls.map(({ target }) => target.toLowerCase());
+  for (const party of [...called, ...partiesOf(intent)]) {
+    const name = party && names[party];
+    if (name) found[party] = name;
   }
   return found;
 }
@@ -75,10 +76,7 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
  */
 export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);
-  const names = labels.get(intent.chainId) ?? {};
-  const requesters = new Set(
-    partiesOf(intent).map((party) => party && (found[party] ?? names[party])),
-  );
+  const requesters = new Set(partiesOf(intent).map((party) => party && found[party]));
   const [requester] = requesters;
   return requesters.size === 1 ? requester : undefined;
 }
