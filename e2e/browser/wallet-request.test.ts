@@ -256,7 +256,7 @@ describe("an address that expires during a wallet request", () => {
     await says("Confirm in your wallet: 25");
     await chain("evm_increaseTime", 1_000);
     await chain("evm_mine");
-    await says("This payment expired before it completed.");
+    await says(/^This payment expired before it completed/);
     await says("Reject the request in your wallet");
     assert.equal(await page.locator(".qr").count(), 0);
     wallet.fault = "rejects";

@@ -6,7 +6,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { AddressRecord } from "executable-address";
+import type { AddressRecord, Hex } from "executable-address";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { executorAccount, payerAccount } from "../../scripts/local-chain.ts";
 import { launchBrowser } from "../browser/browser.ts";
@@ -26,6 +26,9 @@ type Session = NonNullable<BrowserContextOptions["storageState"]>;
 type State = { name: string; path: string; isSignedIn?: boolean };
 type Look = BrowserContextOptions & { name: string; isPaper?: boolean };
 
+/** Recipients that are neither payers nor the return address. */
+const seller: Hex = `0x${"7".repeat(40)}`;
+const platform: Hex = `0x${"8".repeat(40)}`;
 const hourSeconds = 3600;
 const settleMs = 700;
 const folder = resolve(process.argv[2] ?? "node_modules/.cache/pictures");
@@ -86,24 +89,19 @@ async function payerStates(service: Running): Promise<State[]> {
     await paid(await order(700), 10_000_000n),
     await paid(await order(700), 9_000_000n),
   ];
+  const send = (to: Hex, units: string) => ({ ...transferTo(to), args: [to, units] });
   const stuck = await paid(
-    await create(service, [transferTo(stranger), transferTo(stranger)], 5 * hourSeconds),
+    await create(service, [transferTo(seller), transferTo(seller)], 5 * hourSeconds),
     25_000_000n,
   );
-  const many = Array.from({ length: 12 }, () => ({
-    ...transferTo(stranger),
-    args: [stranger, "1000"],
-  }));
+  const many = Array.from({ length: 12 }, () => send(seller, "1000"));
   const states = [
     page("unfunded", await order()),
     page(
       "split",
       await create(
         service,
-        [
-          { ...transferTo(payerAccount.address), args: [payerAccount.address, "15000000"] },
-          { ...transferTo(stranger), args: [stranger, "10000000"] },
-        ],
+        [send(seller, "15000000"), send(platform, "10000000")],
         5 * hourSeconds,
       ),
     ),

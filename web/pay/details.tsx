@@ -77,7 +77,7 @@ export function Details(props: DetailsProps) {
           </Section>
           {!isFinal && simulated.kind !== "not_held" && (
             <Section title={say("wouldTitle")}>
-              <WouldHappen simulated={simulated} onRetry={onRetry} />
+              <WouldHappen {...{ simulated, standing, onRetry }} />
             </Section>
           )}
           <Section title={say("otherwiseTitle")}>

@@ -11,7 +11,7 @@ import {
 } from "executable-address-element/page";
 import { useEffect, useRef } from "react";
 import { useAbout } from "../shown/about.tsx";
-import { SentenceText, ShortParty } from "../shown/address-text.tsx";
+import { ChosenBy, SentenceText, ShortParty } from "../shown/address-text.tsx";
 import { sayCall, sayIntent } from "../shown/reading.ts";
 import type { Key } from "../shown/words/languages.ts";
 import { Said, useSpeech } from "../shown/words/say.tsx";
@@ -46,38 +46,41 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
     <div className="min-w-0">
       <Shop />
       {payee && <p className="payee">{payee}</p>}
-      <p className="text-soft">
-        {say(!isPayable ? "wasToPay" : isPartly ? "stillToPay" : "toPay")}
+      <p className="flex flex-wrap justify-between gap-x-3 text-soft">
+        <span>{say(!isPayable ? "wasToPay" : isPartly ? "stillToPay" : "toPay")}</span>
+        <TimeLeft {...{ standing, news, isWaiting }} />
       </p>
-      <h1 className="amount">
-        {!isPayable ? (
-          <bdi dir="ltr">{amount}</bdi>
-        ) : (
-          <CopyButton
-            look="bare"
-            className="amount-button"
-            text={plainUnits(standing.owed, token?.decimals ?? 0)}
-            what={amount}
-          >
+      <div className="flex flex-wrap items-baseline gap-x-2">
+        <h1 className="amount">
+          {!isPayable ? (
             <bdi dir="ltr">{amount}</bdi>
-          </CopyButton>
-        )}
-      </h1>
-      <p className="font-medium">
-        <Said as="onChain" chain={chainName} />
-        {isPartly && (
-          <span className="font-normal text-soft">
-            {" · "}
-            <Said
-              as="received"
-              received={formatUnits(news.status!.balance, token?.decimals ?? 0)}
-              amount={sayAmount(requestedAmount(intent))}
-            />
-          </span>
-        )}
-      </p>
-      {!isOver(standing) && <Effect />}
-      <StateLine {...{ standing, news, isWaiting }} />
+          ) : (
+            <CopyButton
+              look="bare"
+              className="amount-button"
+              text={plainUnits(standing.owed, token?.decimals ?? 0)}
+              what={amount}
+            >
+              <bdi dir="ltr">{amount}</bdi>
+            </CopyButton>
+          )}
+        </h1>
+        <p className="font-medium">
+          <Said as="onChain" chain={chainName} />
+          {isPartly && (
+            <span className="font-normal text-soft">
+              {" · "}
+              <Said
+                as="received"
+                received={formatUnits(news.status!.balance, token?.decimals ?? 0)}
+                amount={sayAmount(requestedAmount(intent))}
+              />
+            </span>
+          )}
+        </p>
+      </div>
+      <Effect />
+      <StateLine {...{ standing, news }} />
     </div>
   );
 }
@@ -95,10 +98,11 @@ function Effect() {
   const sentence = sayIntent(intent, chains, say);
   const isListed = sentence.as === "sumTransfers" && intent.calls.length <= sharesMax;
   const shares = isListed ? intent.calls.map((call) => sayCall(call, token, say)!) : [];
+  // As wide as beside the QR code, so that the text keeps its lines when the code disappears.
   return (
-    <div className="mt-2 text-soft">
+    <div className="mt-2 max-w-96 text-soft">
       <p>
-        <SentenceText sentence={sentence} address={ShortParty} />
+        <SentenceText sentence={sentence} address={ShortParty} /> <ChosenBy />
       </p>
       {shares.length > 0 && (
         <ul>
@@ -126,10 +130,10 @@ const tones: Readonly<Record<Standing["state"], "plain" | "good" | "warn">> = {
 };
 
 /**
- * Shows the state and the time left. If updates are missing, also shows the time of the last
- * update. Screen readers announce changes of the state.
+ * Shows the state. If updates are missing, also shows the time of the last update. Screen readers
+ * announce changes of the state.
  */
-function StateLine({ standing, news, isWaiting }: HeadProps) {
+function StateLine({ standing, news }: Omit<HeadProps, "isWaiting">) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
   const { isSilent, updatedAtMs, isUnknown } = news;
@@ -138,7 +142,6 @@ function StateLine({ standing, news, isWaiting }: HeadProps) {
       <span role="status">
         <Badge tone={tones[standing.state]}>{say(findStateWord(standing))}</Badge>
       </span>
-      <TimeLeft {...{ standing, news, isWaiting }} />
       {standing.state === "expired" && (
         <span className="text-soft">
           <Said as="expiredOn" date={sayMoment(intent.expirationTimestamp, language)} />
@@ -163,7 +166,7 @@ function TimeLeft({ standing, news, isWaiting }: HeadProps) {
   if (isOver(standing) || secondsLeft < 0) return null;
   if (isWaiting && news.chainSeconds() === undefined) return null;
   return (
-    <span className="text-soft">
+    <span className="text-sm">
       <Said as="timeLeft" time={saySpan(secondsLeft, say)} />
       {news.chainSeconds() === undefined && <> ({say("byThisClock")})</>}
     </span>

@@ -13,8 +13,8 @@ import {
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { ShortParty } from "../shown/address-text.tsx";
-import { InertText } from "../shown/inert-text.tsx";
 import { useNews, useTick } from "../shown/news.ts";
+import { sumTransfers } from "../shown/reading.ts";
 import { useSimulation } from "../shown/simulation.ts";
 import type { Key } from "../shown/words/languages.ts";
 import { Said, useSpeech } from "../shown/words/say.tsx";
@@ -94,7 +94,7 @@ export function Payment() {
         <ReturnTo isFinal={isFinal} />
         {news.status && news.status.recoveries.length + news.status.recoverable.length > 0 && (
           <section className="card folded">
-            <h2 className="mb-2">{say(isReturned ? "returnedMoney" : "otherMoney")}</h2>
+            <h2 className="mb-2">{say(isReturned ? "recoveryAddress" : "otherMoney")}</h2>
             <OtherMoney status={news.status} />
           </section>
         )}
@@ -119,33 +119,18 @@ type BodyProps = {
  */
 function Body({ standing, hazards, receipt, children }: BodyProps) {
   const { intent } = useAbout();
-  const { say, language } = useSpeech();
+  const { language } = useSpeech();
   const { state } = standing;
   return (
     <>
-      {state === "partly" && (
+      {(state === "partly" || state === "paid") && (
         <p className="ask-all text-soft">
           <Said
-            as="partlyText"
+            as={`${state}Text`}
             date={sayMoment(intent.expirationTimestamp, language)}
             address={<ShortParty address={intent.recovery} />}
           />
         </p>
-      )}
-      {state === "paid" && <p className="ask-all text-soft">{say("paidText")}</p>}
-      {state === "stuck" && (
-        <div className="ask-all">
-          <Notice tone="warn">
-            <p>
-              <Said
-                as="stuckText"
-                reason={<Reason standing={standing} />}
-                date={sayMoment(intent.expirationTimestamp, language)}
-                address={<ShortParty address={intent.recovery} />}
-              />
-            </p>
-          </Notice>
-        </div>
       )}
       {receipt}
       {/* New money for this address can only go to `recovery`. */}
@@ -224,7 +209,8 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
   const [shown, setShown] = useState<string>();
-  const { secondsLeft } = standing;
+  const { secondsLeft, state } = standing;
+  const reason = useReason(standing);
   const doubts = standing.doubts.filter((doubt) => doubt in texts) as ShownDoubt[];
   const isHazardous = hazards.some(coversPayment);
   // A new warning hides the payment options again, because the user has accepted only the earlier
@@ -233,16 +219,17 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   if (doubts.length === 0 && !isHazardous) return children;
   const isShown = shown === present;
   const isGrave = isHazardous || doubts[0] !== "enough";
+  const tone = isGrave || state === "stuck" ? "warn" : "plain";
   return (
     <>
       <div className="ask-all">
-        <Notice tone={isGrave ? "warn" : "plain"} title={isGrave ? say("notOffered") : undefined}>
+        <Notice tone={tone} title={isGrave ? say("notOffered") : undefined}>
           {isHazardous && <p>{say("lookFirst")}</p>}
           {doubts.map((doubt) => (
             <p key={doubt}>
               <Said
-                as={texts[doubt]}
-                reason={<Reason standing={standing} />}
+                as={state === "stuck" ? "stuckText" : texts[doubt]}
+                reason={reason}
                 date={sayMoment(intent.expirationTimestamp, language)}
                 time={saySpan(Math.max(0, secondsLeft), say)}
                 address={<ShortParty address={intent.recovery} />}
@@ -261,19 +248,17 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   );
 }
 
-/** Shows untrusted text of a contract or a server, and the failing call. */
-function Reason({ standing: { reason, failedCall } }: { standing: Standing }) {
+/**
+ * Returns why the calls fail, in words for a payer. The details show the text of the contract or
+ * the server.
+ */
+function useReason({ failedCall }: Standing): string {
+  const { intent, chains, sayAmount } = useAbout();
   const { say } = useSpeech();
-  return (
-    <>
-      {failedCall !== null && <>{say("callFails", { n: failedCall + 1 })}: </>}
-      {reason ? (
-        <>
-          “<InertText text={reason} />”
-        </>
-      ) : (
-        say("noReason")
-      )}
-    </>
-  );
+  const sent = sumTransfers(intent, chains);
+  if (sent !== undefined && sent > BigInt(intent.amount)) {
+    const values = { sent: sayAmount(`${sent}`), amount: sayAmount(intent.amount) };
+    return say("asksTooLittle", values);
+  }
+  return failedCall === null ? say("serverFails") : say("callFails", { n: failedCall + 1 });
 }

@@ -8,10 +8,10 @@ import { useEffect, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { GroupedAddress, Party, ShortParty } from "../shown/address-text.tsx";
 import { explorerLink } from "../shown/explorer.ts";
-import { MoneyFlow } from "../shown/money-flow.tsx";
+import { MoneyFlow, shareOutcome } from "../shown/money-flow.tsx";
 import { nowSeconds } from "../shown/news.ts";
 import { fetchProof, type Proved, useProved } from "../shown/proved.ts";
-import { sharesIn } from "../shown/shares.ts";
+import { type Share, sharesIn } from "../shown/shares.ts";
 import { Explored, Transaction } from "../shown/transaction.tsx";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { sayMoment } from "../shown/words/say-when.ts";
@@ -72,12 +72,20 @@ function Lines({ status, proved }: LinesProps) {
   const { say } = useSpeech();
   const event = status?.execution ?? status?.recoveries[0];
   const isAwaited = proved === "awaited";
-  const payments = proved === undefined || isAwaited ? [] : proved.payments;
+  const found = isAwaited ? undefined : proved;
+  const payments = found?.payments ?? [];
+  const received =
+    status?.execution && !isAwaited
+      ? shareOutcome(intent, status, found?.execution?.moved).filter(isReceived)
+      : [];
   return (
     <Definitions
       items={[
         ...(status?.execution
           ? [[say("paidBy"), <bdi key="paid">{sayAmount(status.execution.held)}</bdi>] as const]
+          : []),
+        ...(received.length > 0 || (status?.execution && isAwaited)
+          ? [[say("receivedBy"), <Receivers key="to" received={received} />] as const]
           : []),
         [
           say("address"),
@@ -123,6 +131,23 @@ function Lines({ status, proved }: LinesProps) {
         ],
       ]}
     />
+  );
+}
+
+/** Excludes returned amounts, and amounts whose recipient the page does not know. */
+const isReceived = ({ who, isReturn }: Share): boolean => who.startsWith("0x") && !isReturn;
+
+/** Lists the accounts that received money from the calls. Empty while the proof is loading. */
+function Receivers({ received }: { received: readonly Share[] }) {
+  const { sayHeld } = useAbout();
+  return (
+    <ul className="receivers space-y-1">
+      {received.map(({ who, token, units }) => (
+        <li key={who + token}>
+          <bdi>{sayHeld({ token, amount: `${units}` })}</bdi> · <Party address={who} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

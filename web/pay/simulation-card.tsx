@@ -2,6 +2,7 @@
 
 import { requestedAmount } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";
+import type { Standing } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { Whole, WholeAddress } from "../shown/address-text.tsx";
@@ -13,10 +14,24 @@ import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
 
-type WouldProps = { simulated: Simulated; onRetry: () => void };
+type WouldProps = { simulated: Simulated; standing: Standing; onRetry: () => void };
 
-/** Shows the result of the simulation, which can differ from the real outcome. */
-export function WouldHappen({ simulated, onRetry }: WouldProps) {
+/**
+ * Shows why the server's last attempt failed, if it failed, and the result of the simulation. The
+ * real outcome can differ from the simulation.
+ */
+export function WouldHappen({ simulated, standing, onRetry }: WouldProps) {
+  const { reason } = standing;
+  const isSimulated = simulated.kind === "done" && simulated.simulation.outcome === "fails";
+  return (
+    <>
+      {reason !== null && !isSimulated && <Failure call={null} reason={reason} />}
+      <Tested {...{ simulated, onRetry }} />
+    </>
+  );
+}
+
+function Tested({ simulated, onRetry }: Omit<WouldProps, "standing">) {
   const { say } = useSpeech();
   if (simulated.kind === "loading") return <Loading lines={3} />;
   if (simulated.kind !== "done") {
@@ -52,17 +67,7 @@ function Outcome({ simulation }: { simulation: Simulation }): ReactNode {
     case "succeeds":
       return <Success simulation={simulation} amount={sayAmount(requestedAmount(intent))} />;
     case "fails":
-      return (
-        <Notice tone="warn" title={say("wouldFails")}>
-          <p>
-            <Said
-              as="wouldFailsText"
-              what={failedCall === null ? say("it") : say("callN", { n: failedCall + 1 })}
-              reason={<InertText text={reason ?? ""} />}
-            />
-          </p>
-        </Notice>
-      );
+      return <Failure call={failedCall} reason={reason ?? ""} />;
     case "impossible":
       return <p className="text-soft">{say("wouldOver")}</p>;
     case "unknown":
@@ -74,6 +79,22 @@ function Outcome({ simulation }: { simulation: Simulation }): ReactNode {
         </Notice>
       );
   }
+}
+
+/** Shows text from a contract or a server. */
+function Failure({ call, reason }: { call: number | null; reason: string }) {
+  const { say } = useSpeech();
+  return (
+    <Notice tone="warn" title={say("wouldFails")}>
+      <p>
+        <Said
+          as="wouldFailsText"
+          what={call === null ? say("it") : say("callN", { n: call + 1 })}
+          reason={<InertText text={reason} />}
+        />
+      </p>
+    </Notice>
+  );
 }
 
 function Success({ simulation, amount }: { simulation: Simulation; amount: string }) {

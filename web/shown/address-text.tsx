@@ -1,6 +1,6 @@
 // Shows addresses and hex as text: in groups, in full, or with a name.
 
-import { addressGroups, isSame, shortAddress } from "executable-address-element/page";
+import { addressGroups, isSame, partiesOf, shortAddress } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { Identicon } from "../ui/drawn/identicon.tsx";
 import { useAbout } from "./about.tsx";
@@ -62,6 +62,17 @@ export function ShortParty({ address }: { address: string }) {
       {who ?? <code dir="ltr">{shortAddress(address)}</code>}
     </span>
   );
+}
+
+/**
+ * Says who chose the recipients, unless the server has a name for each recipient. The page knows
+ * only the addresses of the others.
+ */
+export function ChosenBy() {
+  const { intent, facts, sayParty } = useAbout();
+  const { say } = useSpeech();
+  if (partiesOf(intent).every((party) => party && sayParty(party))) return null;
+  return <Said as="choseWho" requester={facts.requester ?? say("theRequester")} />;
 }
 
 type SentenceProps = { sentence: Sentence; address: (props: { address: string }) => ReactNode };

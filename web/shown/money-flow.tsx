@@ -84,7 +84,7 @@ const shareChanges = (address: Hex, simulation: Simulation | undefined): Share[]
     .map(({ account, token, change }) => ({ who: account, token, units: BigInt(change) }));
 
 /** @param moved the transfers in the logs. Default: the transfers among the intent's calls */
-function shareOutcome(
+export function shareOutcome(
   intent: Intent,
   { execution, recoveries, recoverable }: ServiceStatus,
   moved: ProvedExecution["moved"] = intent.calls

@@ -35,6 +35,7 @@ import {
   sayParty,
   sayRequirement,
   sayTip,
+  sumTransfers,
 } from "./reading.ts";
 import { fieldsOf, itemsOf } from "./value.ts";
 import { en } from "./words/languages.ts";
@@ -249,6 +250,13 @@ describe("the summary of an intent", () => {
       values: { amount: "25 USDC", party: { address: shop } },
     });
     assert.equal(sum(send(shop), pay).as, "sumCalls");
+  });
+
+  test("the total is known only if all calls transfer the listed token", () => {
+    const send = call("transfer(address to, uint256 amount)", shop, "12500000");
+    assert.equal(sumTransfers(intentOf(send, send), chains), 25_000_000n);
+    assert.equal(sumTransfers(intentOf(send, pay), chains), undefined);
+    assert.equal(sumTransfers(intentOf(send), []), undefined);
   });
 
   test("an approval before a call is summarized by its amount and spender", () =>

@@ -154,6 +154,21 @@ export function sayRequirement(
   }
 }
 
+const isOf =
+  ({ token }: Intent, signature: string) =>
+  (call: Call): boolean =>
+    isSame(call.target, token) && writeSignature(splitFunction(call.function)) === signature;
+
+/**
+ * Returns the total amount in base units if all calls transfer the intent's token and the token is
+ * listed. Otherwise, returns undefined.
+ */
+export const sumTransfers = (intent: Intent, chains: readonly Chain[]): bigint | undefined =>
+  findToken(intent, chains, intent.token) &&
+  intent.calls.every(isOf(intent, "transfer(address,uint256)"))
+    ? intent.calls.reduce((sum, { args }) => sum + BigInt(args[1]!), 0n)
+    : undefined;
+
 /**
  * Summarizes an intent in one sentence: who receives the money if this is clear, otherwise the
  * number of calls.
@@ -162,14 +177,9 @@ export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): S
   const token = findToken(intent, chains, intent.token);
   const amountOf = (amount: string) => sayAmount(amount, token, say);
   const [first, second] = intent.calls;
-  const isOf = (signature: string) => (call: Call) =>
-    token !== undefined &&
-    isSame(call.target, intent.token) &&
-    writeSignature(splitFunction(call.function)) === signature;
-  if (intent.calls.every(isOf("transfer(address,uint256)"))) {
-    const amount = amountOf(
-      `${intent.calls.reduce((sum, { args }) => sum + BigInt(args[1]!), 0n)}`,
-    );
+  const sent = sumTransfers(intent, chains);
+  if (sent !== undefined) {
+    const amount = amountOf(`${sent}`);
     const recipients = new Set(intent.calls.map(({ args }) => args[0]!.toLowerCase())).size;
     return recipients === 1
       ? { as: "sumTransfer", values: { amount, party: { address: first!.args[0]! } } }
@@ -177,7 +187,7 @@ export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): S
   }
   if (intent.calls.length === 1)
     return { as: "sumOneCall", values: { party: { address: first!.target } } };
-  const isApproval = isOf("approve(address,uint256)")(first!);
+  const isApproval = token && isOf(intent, "approve(address,uint256)")(first!);
   const collected = second && intent.calls.length === 2 ? collectionOf(second) : undefined;
   if (collected && isApproval && isSame(collected.token, intent.token)) {
     const { least, most, recipient } = collected;

@@ -30,7 +30,7 @@ const stateNames: Record<AddressState, string> = {
   funded: "Paid",
   executed: "Completed",
   expired: "Expired",
-  recovered: "Returned",
+  recovered: "Sent to return address",
 };
 
 /**
