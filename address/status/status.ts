@@ -109,7 +109,11 @@ async function readSettled(record: AddressRecord, options: StatusOptions & { rpc
   }
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const block = await findBlock(rpc, blockHash ?? "latest");
-    if (!block) throw new StatusError("block_unknown", `no block ${blockHash ?? "latest"}`);
+    if (!block)
+      throw new StatusError(
+        "block_unknown",
+        blockHash ? `the node has no block ${blockHash}` : "the node has no block",
+      );
     const reading = await readAt(record, { rpc, block, previous }).catch((error) => ({ error }));
     // Logs are requested by block number, so they are valid only if the chain still has this block.
     if (await isCanonical(rpc, block)) {

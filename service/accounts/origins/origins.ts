@@ -139,7 +139,7 @@ function canonicalHost(written: string) {
   if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
   // Rejects other spellings of an IPv4 address, such as 0x7f.1, 127.1, and 2130706433 for
   // 127.0.0.1, because such a spelling is probably a mistake.
-  if (ipv4Pattern.test(host) && host !== written) return fault("host", `write ${host}`);
+  if (ipv4Pattern.test(host) && host !== written) return fault("host", `write the host as ${host}`);
   return host;
 }
 

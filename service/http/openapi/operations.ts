@@ -131,7 +131,7 @@ export const operations = {
     method: "POST",
     path: "/address/check",
     tag: "addresses",
-    summary: "Check before you create",
+    summary: "Check an intent before you create its address",
     description:
       "Takes the same credential and body as a create request, but stores nothing. Returns the " +
       "record that a create request would return, a simulation that assumes the full amount, " +
@@ -140,7 +140,7 @@ export const operations = {
     credentials: ["apiKey", "clientId"],
     body: "intent",
     answer: check,
-    answers: "The record, a simulation, and the findings.",
+    answers: "The record, a simulation, and the likely mistakes (`findings`).",
     headers: noStore,
     refusals: [...byAnyCredential, ...ofJsonBody, ...always, "CheckUnavailable"],
   },
@@ -162,7 +162,7 @@ export const operations = {
   getStatus: {
     ...ofOneAddress,
     path: "/address/{address}/status",
-    summary: "Get the status",
+    summary: "Get the status of an address",
     description:
       "Returns the state of the address at `block`. Most fields depend only on the record and " +
       "the chain at that block, so anyone with an RPC endpoint can recompute them.",
@@ -178,14 +178,14 @@ export const operations = {
       "returned, to which address, on which chain, when, and who can trigger the return. All " +
       "fields except `executor` can be derived from the record.",
     answer: paymentReturns,
-    answers: "One row for each mistake.",
+    answers: "One row for each mistake that a payer can make.",
     headers: minuteOld,
     refusals: [...ofAddress, "Unavailable"],
   },
   getProof: {
     ...ofOneAddress,
     path: "/address/{address}/proof",
-    summary: "Prove the outcome",
+    summary: "Prove the outcome of an address",
     description:
       "Returns the block header and an account proof. If the address was executed, the response " +
       "also contains the transaction and its receipt (spec/proof.md). If you trust the block " +
@@ -193,7 +193,7 @@ export const operations = {
     query: proofInput,
     reads: ["If-None-Match"],
     answer: addressProof,
-    answers: "The proof at that block.",
+    answers: "The proof at the requested block.",
     headers: { "Cache-Control": "Briefly", ETag: "ETag" },
     unchanged: "The proof that you already have is current.",
     refusals: [...ofOneAddress.refusals, "ClientLimited"],
@@ -201,7 +201,7 @@ export const operations = {
   getSimulation: {
     ...ofOneAddress,
     path: "/address/{address}/simulation",
-    summary: "Simulate the execution",
+    summary: "Simulate the execution of an address",
     description:
       "Returns the effects that an execution would have now, as computed by one node at its " +
       "newest block. A simulation is an estimate and not evidence, because a contract can behave " +
@@ -215,7 +215,7 @@ export const operations = {
     ...ofOneAddress,
     method: "POST",
     path: "/address/{address}/sent",
-    summary: "Report an unlisted token that was sent",
+    summary: "Report an unlisted token that was sent to an address",
     description:
       "Finds a token that is neither listed nor a look-alike, by its contract or by a " +
       "transaction, and queues its return to the intent's `recovery`. The request is idempotent. " +
@@ -230,7 +230,7 @@ export const operations = {
   streamStatus: {
     ...ofOneAddress,
     path: "/address/{address}/events",
-    summary: "Stream the status and its changes",
+    summary: "Stream the status of an address",
     description: "Sends the current status and each change as server-sent events.",
     reads: ["Last-Event-ID"],
     answer: "stream",
@@ -250,7 +250,7 @@ export const operations = {
     description:
       "Returns the item that `GET /addresses` contains for this address. Requires an API key.",
     answer: listedAddress,
-    answers: "The item of the list.",
+    answers: "The address, as `GET /addresses` lists it.",
     refusals: [...ofAccount.refusals, "NoneOfYours"],
   },
   listAddresses: {
@@ -263,7 +263,7 @@ export const operations = {
       "continue from `next` at any time without gaps or repetitions.",
     query: listInput,
     answer: addressPage,
-    answers: "A page of the list.",
+    answers: "A page of the account's addresses.",
   },
   listEvents: {
     ...ofAccount,
@@ -275,7 +275,7 @@ export const operations = {
       "deliver each event with the same bytes as in this list.",
     query: eventsInput,
     answer: eventPage,
-    answers: "A page of the list.",
+    answers: "A page of the account's events.",
   },
   findEvent: {
     ...ofAccount,
@@ -289,7 +289,7 @@ export const operations = {
   listEndpoints: {
     ...ofWebhooks,
     path: "/webhooks",
-    summary: "List the account's endpoints",
+    summary: "List the account's webhook endpoints",
     answer: endpointPage,
     answers: "The endpoints of the account, and the settings that apply to all of them.",
   },
@@ -297,7 +297,7 @@ export const operations = {
     ...ofWebhooks,
     method: "POST",
     path: "/webhooks",
-    summary: "Create an endpoint",
+    summary: "Create a webhook endpoint",
     description:
       "If the account already has an endpoint with this URL, returns 400 `url_in_use` with its " +
       "ID, so a repeated request does not create a second endpoint.",
@@ -310,13 +310,13 @@ export const operations = {
     ...ofEndpoint,
     method: "GET",
     path: "/webhooks/{id}",
-    summary: "Get an endpoint",
+    summary: "Get a webhook endpoint",
   },
   removeEndpoint: {
     ...ofEndpoint,
     method: "DELETE",
     path: "/webhooks/{id}",
-    summary: "Remove an endpoint",
+    summary: "Remove a webhook endpoint",
     description: "Removes the endpoint. The service sends no more events to it.",
     answer: removedEndpoint,
     answers: "The endpoint was removed.",
@@ -324,7 +324,7 @@ export const operations = {
   rotateSecret: {
     ...ofEndpoint,
     path: "/webhooks/{id}/rotate",
-    summary: "Rotate the secret",
+    summary: "Rotate the secret of a webhook endpoint",
     description:
       "Creates a new secret. For 24 hours, deliveries are signed with both the old and the new " +
       "secret.",
@@ -334,12 +334,12 @@ export const operations = {
   pauseEndpoint: {
     ...ofEndpoint,
     path: "/webhooks/{id}/pause",
-    summary: "Pause an endpoint",
+    summary: "Pause a webhook endpoint",
   },
   resumeEndpoint: {
     ...ofEndpoint,
     path: "/webhooks/{id}/resume",
-    summary: "Resume an endpoint",
+    summary: "Resume a webhook endpoint",
     description:
       "Resumes an endpoint that was paused or disabled, and sends the deliveries that are " +
       "waiting.",
@@ -347,7 +347,7 @@ export const operations = {
   testEndpoint: {
     ...ofEndpoint,
     path: "/webhooks/{id}/test",
-    summary: "Send a test event",
+    summary: "Send a test event to a webhook endpoint",
     description:
       "Sends a `webhook.test` event. An account can send one every " +
       `${policies.webhookTests.intervalMs / 1_000} seconds.`,
@@ -358,7 +358,7 @@ export const operations = {
   replayEvents: {
     ...ofEndpoint,
     path: "/webhooks/{id}/replay",
-    summary: "Send events again",
+    summary: "Send events to a webhook endpoint again",
     description: "Sends one event again, or up to 1,000 events of a time range, oldest first.",
     body: replayInput,
     answer: replayed,
@@ -369,7 +369,7 @@ export const operations = {
     ...ofEndpoint,
     method: "GET",
     path: "/webhooks/{id}/deliveries",
-    summary: "List the newest 50 deliveries",
+    summary: "List the newest 50 deliveries to a webhook endpoint",
     answer: deliveryPage,
     answers: "The deliveries, newest first, with their attempts.",
   },
