@@ -93,7 +93,7 @@ describe("readConfig rejects", () => {
     });
   }
 
-  test("control: no environment variables of other programs", () => {
+  test("control: nothing if only other programs' variables are set", () => {
     assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
   });
 
@@ -108,7 +108,7 @@ describe("readConfig rejects", () => {
     }
   });
 
-  test("all invalid settings, one per line", () => {
+  test("all invalid settings together, with one line for each setting", () => {
     const lines = linesOf({ HOST: "w w", PORT: "x", ROLE: "y", DRAIN_SECONDS: "z" });
     assert.deepEqual(
       lines.map((line) => line.split(" ")[0]),

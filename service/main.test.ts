@@ -187,7 +187,7 @@ describe("a second server on the same SQLite directory", () => {
     await refused();
   });
 
-  test("starts after the first server has exited, even by `kill -9`", async () => {
+  test("starts after the first server has exited, even if SIGKILL ended it", async () => {
     first.process.kill("SIGKILL");
     await once(first.process, "exit");
     const second = await start({ DATA_DIR });

@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           ["1000", place.logIndex],
         ],
       );
-      // Each of these two events contains the real amount.
+      // A receiver that verifies either event with its own node finds only the real payment.
       for (const event of (await events(account)).slice(0, 2)) {
         const options = { rpcs: [world.rpcUrl], confirmations: 0 };
         const found = await proveEvent(event, record, options);
@@ -265,7 +265,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(recovered?.data.paymentsOmitted, 0);
     });
 
-    test("is sent once and without a payer for a payment before the create request", async () => {
+    test("is sent once, without a payer, if the payment precedes the create request", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       await world.mine(8);

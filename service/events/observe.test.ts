@@ -114,7 +114,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("report an execution by another sender after 15 s", async () => {
+    test("report another sender's execution after 15 s", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -206,7 +206,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("are not sent if the node has lost the block", async () => {
+    test("are not sent if the node no longer returns a block below its head", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;
       let asked = 0;
@@ -332,7 +332,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(data.recoveriesOmitted, 10);
     });
 
-    test("are deleted after 30 days without reuse of their positions", async () => {
+    test("are deleted after 30 days, but their positions are not reused", async () => {
       const record = await world.newRecord({
         expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 90 * 86_400,
       });

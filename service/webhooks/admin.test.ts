@@ -55,7 +55,7 @@ describe("the operator's commands for webhooks", () => {
     );
   });
 
-  test("refuse `webhook replay` without either an event or a time range", async () => {
+  test("refuse `webhook replay` unless it has either an event or a valid time range", async () => {
     const { options } = await hooked();
     const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
     const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";

@@ -95,7 +95,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("delays only later events of the same address after a failed delivery", async () => {
+    test("after a failure, delays only the later events of the same address", async () => {
       const failing = new Set<string>();
       const receiver = await receive(({ headers }) =>
         failing.has(String(headers["webhook-id"])) ? { status: 500 } : { status: 200 },
@@ -128,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("sends an address's events from one commit in order", async () => {
+    test("sends the events of an address in order even if one commit created them", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const all = await addHook(store, account, `${receiver.url}/all`);
@@ -238,7 +238,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(other.taken.length, 0);
     });
 
-    test("delivers to other endpoints despite an unstorable response or invalid URL", async () => {
+    test("delivers to other endpoints if one sends NUL and one has an invalid URL", async () => {
       const unkept = Buffer.from("a\0b\u001b[2J\xff", "latin1");
       const bad = await receive(() => ({ status: 500, body: unkept }));
       const good = await receive();

@@ -224,7 +224,7 @@ describe("the rules that limit the slots of each account", () => {
     });
 
   for (const kind of ["slow", "fresh"] as const)
-    test(`control: if all may change lanes, a ${kind} endpoint waits too long`, control, () => {
+    test(`control: if requests may always move, a ${kind} endpoint waits too long`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
       const waitMs = longest[kind](hanging, { ...threeLanes, mayChangeLane: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);

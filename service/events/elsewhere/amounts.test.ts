@@ -37,7 +37,7 @@ describe("elsewhereOf", () => {
     assert.deepEqual(found, ["10 12 held 2", "137 9 held 3"]);
   });
 
-  test("returns the returned amount and the remaining amount", () => {
+  test("reports the amount that was sent back and the amount that remains", () => {
     const back = { ...moved(3, "5"), token: token.toLowerCase() as Hex };
     assert.deepEqual(shown([moved(1, "5")], [balance(2, "5")], [back]), ["10 5 returned 3"]);
     assert.deepEqual(shown([moved(1, "5"), moved(4, "1")], [balance(2, "5")], [back]), [
@@ -46,13 +46,13 @@ describe("elsewhereOf", () => {
     ]);
   });
 
-  test("returns a returned amount even if it exceeds the known transfers", () => {
+  test("reports an amount that was sent back even if it exceeds the known transfers", () => {
     assert.deepEqual(shown([moved(1, "5")], [balance(4, "0")], [moved(3, "500")]), [
       "10 500 returned 3",
     ]);
   });
 
-  test("reports money that left the address as returned even if dust arrives later", () => {
+  test("if money has left the address, reports it as returned even if dust arrives later", () => {
     const gone = [balance(3, "0")];
     assert.deepEqual(shown([moved(1, "25000000")], gone), ["10 25000000 returned null"]);
     const dust = [moved(1, "25000000"), moved(4, "1"), moved(5, "1")];

@@ -169,7 +169,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), ["payment 10 25"]);
     });
 
-    test("reports a payment on another chain after the account's confirmations", async () => {
+    test("waits for the confirmations that the account requires on another chain", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       await setConfirmations(store.db, accountId, ownId, 0);
@@ -190,7 +190,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(first!.data.status.chainId, ownId);
     });
 
-    test("waits for blocks only if an event is due or needs confirmations", async () => {
+    test("needs new blocks of a chain only for confirmations or for a due event", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       const awaited = () => Promise.all([10, ownId, 137].map((id) => ledger.isBlockAwaited(id)));
@@ -203,7 +203,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await awaited(), [false, false, false]);
     });
 
-    test("reports a return on another chain once with all its amounts", async () => {
+    test("reports all amounts of a return on another chain in a single event", async () => {
       const { accountId, address } = await open(await world.newRecord(), await newAccount(store));
       const { id } = await addHook(store, accountId, "https://shop.example/hook");
       await save(400, [to(address, 400)]);
@@ -254,7 +254,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), [...again, "reverted 10", "payment 10 25"]);
     });
 
-    test("keeps events about another chain after a reorganization of its own chain", async () => {
+    test("reverts only events about the intent's chain if that chain is reorganized", async () => {
       const { accountId, address, record } = await open(await world.newRecord());
       const { blockNumber } = await world.pay(address, 100n);
       const block = Number(blockNumber);
@@ -330,7 +330,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found.at(-1), "recovered 10 25000000");
     });
 
-    test("sends an event about another chain to every owner of the address", async () => {
+    test("sends events about another chain to each account that created the address", async () => {
       const record = await world.newRecord();
       const [first, second] = [await open(record), await open(record)];
       await save(1_200, [to(first.address, 1_200)]);
@@ -340,7 +340,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("reads an unreadable address again within a day of 12-second blocks", async () => {
+    test("retries an unreadable address within a day if blocks take 12 seconds", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const blocksPerDay = 86_400 / 12;
       await save(1_300, [to(address, 1_300)]);

@@ -116,7 +116,7 @@ describe("a service with two workers and an executor", () => {
     const admitted = answers.filter(({ status }) => status === 200);
     assert.equal(new Set(admitted.map(({ by }) => by)).size, 2);
     assert.ok(admitted.length <= allowed, `${admitted.length} of ${allowed}`);
-    // A slow machine needs more time, so the limit may refill enough for all requests.
+    // On a slow machine, the limit may refill fast enough to allow all requests.
     if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
   });
 
@@ -231,7 +231,7 @@ describe("a worker that does not exit during a shutdown", () => {
   });
 });
 
-test("a used port prevents a start, and `kill -9` of the service ends its workers", async () => {
+test("a start fails if the port is in use, and workers exit if the service is killed", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };
   const second = execFile(process.execPath, [`${import.meta.dirname}/../../main.ts`], { env });

@@ -85,7 +85,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       test("are not much slower than with 1,000 rows", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
-        // The small database needs all rows that the statements find by address.
+        // The statements search for addresses of the large database, so the small database also
+        // needs the rows of these addresses.
         const also = new Set(compared.flatMap(({ values }) => findNumbers(values)));
         const further = [...also].filter((number) => number >= smallSize && number < size);
         await fill(small, smallSize, { span: size, also: further });
@@ -120,7 +121,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notDeepEqual((await plansOf(store, whole, [])).readsAll, []);
     });
 
-    test("of a search block the event loop at most 30 % of its time", onlyLong, async () => {
+    test("of a search never block the event loop for 30 % of the search", onlyLong, async () => {
       const parts: number[] = [];
       for (let round = 0; round < 5; round++) {
         const { longest, all } = await turnsOf(operations[longestSearch]!);

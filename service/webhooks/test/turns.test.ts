@@ -111,8 +111,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const before = sendings.length;
       while (answered < 800 && !isServed()) await answerOne();
       assert.ok(isServed(), "the others have more");
-      // The new endpoint waits for at most one turn of each of the 40 other endpoints, and each of
-      // them has up to four slots.
+      // Before the new endpoint's turn, each of the 40 other endpoints has at most one turn, in
+      // which it sends at most four requests.
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
