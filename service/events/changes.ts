@@ -69,7 +69,7 @@ type OwnChange = Exclude<Change, ChangeElsewhere>;
 /**
  * Returns the events for the changes from `known` to `status`, in order, and the new `known` for
  * the next comparison. If a reorganization reverted a reported change, the first event is
- * `address.reverted`, and the next events report the current status from the beginning.
+ * `address.reverted`, and the next events report the whole current status again.
  */
 export function compareStatuses(
   known: KnownStatus,

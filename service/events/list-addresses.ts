@@ -56,7 +56,7 @@ export type AddressQuery = AddressFilter & {
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
-  /** Runs the statements of each window. Returns undefined to end the list early. */
+  /** Runs the function that reads a window. If `turn` returns undefined, the list ends early. */
   turn?: ReadQueue;
 };
 
@@ -88,9 +88,9 @@ export type ListedAddress = Named & {
 const windowRowsMax = 250;
 
 /**
- * A list that starts with the oldest row omits rows that are younger than this time. A row's time
- * is set before the row is committed. Without this delay, a client could read past the position of
- * a row that is not visible yet, and would miss the row.
+ * The minimum age of the rows in a list that starts with the oldest row. A row's time is set before
+ * the row is committed. Without a minimum age, a client could read past the position of a row that
+ * is not visible yet, and would miss the row.
  */
 const settleMs = 15_000;
 
@@ -148,8 +148,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   const { time, from, times } = chooseWalk(query);
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
-  // The cursor's time is also a bound of the range of times, because SQLite uses the index of a
-  // view only for a range, and not for the comparison with the cursor.
+  // SQLite uses the index of a view for a range of times, but not for the comparison with the
+  // cursor's time and address. So the cursor's time also limits the range.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);
@@ -164,8 +164,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
 }
 
 /**
- * The rows to scan, and the time column by which the rows are sorted. `chooseWalk` chooses an index
- * that selects few rows.
+ * The rows to scan, and the time column by which the rows are sorted. If an index supports one of
+ * the filters, `chooseWalk` chooses the rows that match this filter.
  */
 type Walk = {
   from: Sql;
@@ -241,18 +241,19 @@ async function readItems(
 }
 
 /**
- * Returns SQL for an address's state. The observer does not read an address without money again, so
- * this host's clock decides whether such an address is expired.
+ * Returns SQL for an address's state. The observer does not watch an address that has received no
+ * money, so this host's clock decides whether such an address is expired.
  */
 const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Returns SQL for all filters. Some filters repeat a condition of {@link chooseWalk}.
+ * Returns SQL for all filters except settlement times, which {@link chooseWalk} applies. The result
+ * may repeat other conditions of {@link chooseWalk}.
  *
- * The conditions on references use `coalesce`, so that PostgreSQL does not start with the table of
- * references. PostgreSQL might otherwise read all references of the account for each window.
+ * The conditions on references use `coalesce`. Otherwise, PostgreSQL might scan the table of
+ * references first, and read all references of the account for each window.
  */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
   const { token, chainId, addresses, referenceContains } = query;
@@ -278,7 +279,7 @@ function writeConditions(query: AddressQuery, { state, created }: { state: Sql; 
   ];
 }
 
-/** Returns a LIKE pattern for texts that contain `part`, whose wildcards are escaped. */
+/** Returns a LIKE pattern for texts that contain `part`. Escapes the wildcards in `part`. */
 const writePattern = (part: string) => `%${foldReference(part).replace(/[\\%_]/g, "\\$&")}%`;
 
 function toItem(row: Row): ListedAddress {

@@ -16,16 +16,16 @@ export type EventQuery = {
   limit: number;
   /** If empty or omitted, lists events of all types. */
   types?: readonly EventType[] | undefined;
-  /** Runs the statements of each window. Returns undefined to end the search early. */
+  /** Runs the function that reads a window. If `turn` returns undefined, the search ends early. */
   turn?: ReadQueue;
 };
 
 type Found = { position: number; body: string }[];
 
 /**
- * Lists events, oldest first. `body` is exactly the text that webhooks deliver. No matching event
- * is missing between `after` and the last returned event. If fewer than `limit` events are
- * returned, no matching event is missing between `after` and the position `until`.
+ * Lists events, oldest first. `body` is exactly the text that webhooks deliver. `rows` contains
+ * every matching event after the position `after`, up to the last event in `rows`. If `rows` has
+ * fewer than `limit` events, it also contains every matching event up to the position `until`.
  */
 export async function listEvents(
   db: Kysely<Tables>,

@@ -1,8 +1,8 @@
 // Marks the addresses that the observer of a chain has to examine. When the executor saves a
-// payment to an address or a settlement of an address, the same transaction marks the address with
-// the block number. The address is due for a read of its status when this block has the number of
-// confirmations that the account has set, or the chain's default number. After a reorganization,
-// addresses whose status was read at a replaced block are due immediately.
+// payment to an address or a settlement of an address, it marks the address with the block number
+// in the same database transaction. The address is due for a read of its status when this block has
+// the number of confirmations that the account has set, or the chain's default number. After a
+// reorganization, addresses whose status was read at a replaced block are due immediately.
 //
 // A payment or return on a chain other than the intent's chain has a separate mark, which is due
 // when the payment or return has the number of confirmations that the account requires on that
@@ -142,7 +142,7 @@ export async function markObservedAbove(
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
     const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
-    // The query returns only the last row, because all rows can be a million.
+    // Up to a million rows can match, so the query returns only the last row of each group.
     const { rows } = await sql<ObservedAt & { unmarked: number }>`
       select block_number, account_id, address, unmarked from (
         select block_number, account_id, address,
@@ -180,8 +180,8 @@ export type DueElsewhere = {
 };
 
 /**
- * Returns the chains that have due marks of addresses whose intents are for `chainId`, each with
- * the newest block up to which the chain was read.
+ * Returns the other chains that have due marks of addresses whose intents are for `chainId`.
+ * `number` is the newest block up to which the other chain was read.
  */
 async function findDueChains(db: Kysely<Tables>, chainId: number) {
   const id = sql`event_chains.chain_id`;
@@ -198,8 +198,8 @@ export const isElsewhereDue = async (db: Kysely<Tables>, chainId: number): Promi
   (await findDueChains(db, chainId)).length > 0;
 
 /**
- * Returns up to about `limit` due marks. Each other chain gets an equal share of the limit, because
- * block numbers of different chains cannot be compared.
+ * Returns up to about `limit` due marks. The marks of one chain are sorted by block number. Block
+ * numbers of different chains cannot be compared, so each chain gets an equal share of the limit.
  */
 export async function findDueElsewhere(
   db: Kysely<Tables>,
@@ -232,14 +232,14 @@ export async function findDueElsewhere(
 
 /**
  * If a mark is due within this number of blocks, the executor polls the chain at the usual
- * interval. If all marks are due later, the executor may poll less often, and the marks are found
- * later.
+ * interval. If all marks are due later, the executor may poll less often, so it may notice late
+ * that a mark is due.
  */
 const awaitedBlocksMax = 1_024;
 
 /**
- * Returns whether an event about money on `chainId` waits for confirmations, for an address whose
- * intent is for another chain. Ignores marks that are not due within {@link awaitedBlocksMax}
+ * Returns whether an address whose intent is for another chain has a mark that waits for
+ * confirmations on `chainId`. Ignores marks that are due after more than {@link awaitedBlocksMax}
  * blocks.
  */
 export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): Promise<boolean> {

@@ -32,7 +32,7 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
   };
 }
 
-/** The names of the sums (in base units), and of the numbers of addresses. */
+/** The fields of a sum: amounts in base units, and numbers of addresses. */
 const amounts = ["requested", "paid", "executed", "returned"] as const;
 const counts = ["requestedCount", "paidCount", "executedCount", "returnedCount"] as const;
 type Amount = (typeof amounts)[number];
@@ -99,7 +99,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     ...{ requested: "0", paid: "0", executed: "0", returned: "0" },
     ...{ requested_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
   };
-  // If the row exists, the statement only locks the row until the transaction ends.
+  // If the row already exists, changes no value, but locks the row until the transaction ends.
   const held = await db
     .insertInto("money_days")
     .values({ account_id, day, chain_id, token, ...zero })
@@ -125,7 +125,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     .execute();
 }
 
-/** The maximum number of steps per call. A step adds up to `statementRows.short` addresses. */
+/** The maximum number of steps per call. A step reads at most `statementRows.short` addresses. */
 const stepsMax = 80;
 
 /**
@@ -241,8 +241,8 @@ const pacedEvents = 1_000;
  * A median is null if the newest 1,000 events contain no such payment or execution.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
-  // The limit makes PostgreSQL's planner expect few rows in the join. With a range of positions,
-  // the planner would expect many rows.
+  // Selects the newest events by a limit. If they were selected by a range of positions, PostgreSQL
+  // would expect many rows, and would plan the join for many rows.
   const page = db
     .selectFrom("events")
     .select(["account_id", "address", "type", "created_at as at", "position"])

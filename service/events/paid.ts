@@ -11,8 +11,8 @@ export type Paid = {
   /** Oldest first. Some payments may be in blocks after the status's block. */
   payments: readonly StoredPayment[];
   /**
-   * Whether the executor has read the chain beyond the block of the last known payment. All
-   * transfer logs up to this block should then be known.
+   * Whether the executor has read the chain beyond the newest block for which the address was
+   * marked (mark.ts). If so, all transfer logs up to the marked block should be known.
    */
   isSwept: boolean;
   /** The blocks after the expiration that contain payments. */
@@ -135,8 +135,8 @@ const sumOf = (amounts: readonly { amount: string }[]): bigint =>
  * twice.
  *
  * @param unexplained the amount of the requested token for which no log is known now
- * @returns the keys of these payments, and the rest of the reported amount for which no log is
- *   known
+ * @returns the keys of these payments, and the part of the reported amount for which there is
+ *   still no log
  */
 function findExplained(
   before: ReportedPayments,
@@ -159,8 +159,8 @@ function findExplained(
 /**
  * Returns the payments with a log that are not reported yet.
  *
- * @param unexplained the amount of the requested token that was reported without a log; it counts
- *   as paid before these payments
+ * @param unexplained the reported amount of the requested token for which there is still no log; it
+ *   counts as paid before all payments with a log
  */
 function reportLogged(
   seen: readonly StoredPayment[],

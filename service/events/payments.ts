@@ -6,10 +6,10 @@
 // payment is small if its amount is less than a hundredth of the requested amount. A payment in an
 // unrequested token, or on a chain other than the intent's chain, is also small.
 //
-// Beyond the limit, a payment is still stored if at most one stored payment in the same token has
-// at least as many bits in its amount. So to hide a payment, an attacker has to send about the same
-// amount of the token twice. This exception adds at most two rows for each bit of a token's largest
-// amount.
+// Beyond the limit, a payment is still stored if its amount is among the largest in its token: if
+// fewer than two stored payments have an amount with the same or a greater bit length. So to hide a
+// payment, an attacker has to send about the same amount of the token twice. This exception stores
+// at most two payments of each bit length.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -40,7 +40,8 @@ const claimFactor = 2 ** 32;
  * other chains. The call is idempotent.
  *
  * @param payments at most a few hundred
- * @returns the payments in look-alikes, unless the address's intent requests that token
+ * @returns the payments in look-alikes, including payments to skipped addresses; a token that the
+ *   address's intent requests is not a look-alike
  */
 export async function saveOwnPayments(
   transaction: Transaction<Tables>,
@@ -173,9 +174,9 @@ function addSize(sizes: Map<string, number[]>, key: string, amount: string): boo
 export const countBits = (amount: string): number => BigInt(amount).toString(2).length;
 
 /**
- * Returns whether at most one of the `others` is `bits` or more. All sizes are the bit lengths of
- * amounts in the same token. An amount that is among the largest is stored and reported even beyond
- * the limits, so that dust cannot hide a large payment.
+ * Returns whether fewer than two of the `others` are `bits` or more. All numbers are bit lengths of
+ * amounts in the same token. An amount that is among the largest in this sense is stored and
+ * reported even beyond the limits, so that dust cannot hide a large payment.
  */
 export const isAmongGreatest = (bits: number, others: readonly number[]): boolean =>
   others.filter((each) => each >= bits).length < 2;

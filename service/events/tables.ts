@@ -93,7 +93,7 @@ declare module "../store/tables.ts" {
       payer: Bytes | null;
     };
     /**
-     * Balances on chains other than the intent's, when the executor last read them. `amount` is
+     * The balances that the executor last read on chains other than the intent's. `amount` is
      * decimal, in base units. For the native coin, the token is the zero address.
      */
     balances: {

@@ -69,8 +69,8 @@ export type NewEvent = {
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
 /**
- * Returns whether an address may be due now: false if no address is due, and true if an address is
- * due or waits for a block.
+ * Returns whether any address is due or waits for a block. If not, the observer need not request
+ * the newest block.
  */
 export async function mayBeDue(
   db: Kysely<Tables>,
@@ -85,8 +85,9 @@ export async function mayBeDue(
 }
 
 /**
- * Returns whether any address waits for a block of this chain. An address with a due mark for
- * another chain counts too, because the address's event contains a status from this chain.
+ * Returns whether any address waits for a block of this chain. An address of this chain also waits
+ * for a block if it has a due mark for another chain, because the event of the mark contains a
+ * status that the observer reads on this chain.
  */
 export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const row = await db
@@ -212,8 +213,8 @@ type Saving = {
 };
 
 /**
- * Saves observations together with their events. Skips an address if another observation of the
- * address was saved after its status was read. So a repeated call reports no change twice.
+ * Saves observations together with their events. Skips an observation if another observation of the
+ * same address was saved since `watch` was read, so a repeated call reports each change only once.
  */
 export function saveObservations(
   db: Kysely<Tables>,
@@ -380,8 +381,8 @@ async function nextPosition(
 
 /**
  * Postpones the next read of addresses whose status could not be read. Skips an address if another
- * observation of the address was saved in the meantime. Also skips an address that was marked
- * again, which `readings` shows, because a mark resets `readings`.
+ * observation of the address was saved in the meantime. Also skips an address whose `readings` has
+ * changed, because a mark resets `readings` to 0.
  */
 export async function postponeWatches(
   db: Kysely<Tables>,

@@ -41,7 +41,8 @@ export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 /**
  * Saves balances of addresses whose intents are for other chains than `chainId`. The balances were
  * read at block `blockNumber`. A stored balance from a newer block is not replaced. A balance of
- * zero is saved only if a payment to the address or a balance of the same token is stored.
+ * zero is saved only if the address already has a stored balance of this token, or a stored payment
+ * in this token.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,

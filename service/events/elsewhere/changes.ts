@@ -21,7 +21,7 @@ export type ReportedElsewhere = Record<string, Reported>;
 
 /**
  * The payments and returns of an address on chains other than its intent's chain. A quorum of
- * endpoints returned each payment, and the executor made each return. The payments and the returns
+ * endpoints agrees on each payment, and the executor sent each return. The payments and the returns
  * of each chain are sorted by block.
  */
 export type MovesElsewhere = {
@@ -46,9 +46,10 @@ export type ChangeElsewhere = { chainId: number } & (
 export const elsewhereMax = 32;
 
 /**
- * Returns the new events about chain `chainId`, and `before` with the newly reported payments and
- * returns. If a reorganization reverted a reported payment or return, the first event is
- * `address.reverted`, and the remaining payments and returns on this chain are reported again.
+ * Returns the new events about chain `chainId`, and a copy of `before` that includes the payments
+ * and returns in these events. If a reorganization reverted a reported payment or return, the first
+ * event is `address.reverted`, and the remaining payments and returns on this chain are reported
+ * again.
  *
  * @param before the payments and returns that were already reported, on all other chains
  * @param upTo the newest block of chain `chainId` that has enough confirmations
@@ -109,8 +110,8 @@ const countOf = (known: ReportedElsewhere, of: keyof Reported): number =>
   Object.values(known).reduce((sum, each) => sum + each[of].length, 0);
 
 /**
- * Returns the items to report now. These items have enough confirmations, are within the limits,
- * and were not reported before.
+ * Returns the items to report now. These items were not reported before, have enough confirmations,
+ * and are within the limit or among the largest.
  */
 function admit<Item extends { token: Hex; amount: string }>(
   count: number,
