@@ -74,8 +74,8 @@ function requireDatabase({ makesDatabase }: Command, directory: string): void {
 }
 
 /**
- * Prints text in chunks, or prints a value as JSON. A closed pipe is not an error, because a
- * program such as `head` may stop reading early.
+ * Prints an async iterable of text in chunks, or any other value as one line of JSON. A closed pipe
+ * is not an error, because a program such as `head` may stop reading early.
  */
 async function print(answer: unknown): Promise<void> {
   const isPieces = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;

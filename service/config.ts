@@ -106,8 +106,8 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorMirrors,
     executorPays,
     /**
-     * Zero if tips must pay for all transactions, because the return of an unlisted token that a
-     * payer reported pays no tip.
+     * The limit on returns of unlisted tokens that payers reported. Zero if tips must pay for all
+     * transactions, because these returns pay no tip.
      */
     executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),

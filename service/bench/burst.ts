@@ -16,7 +16,7 @@ import { startPostgres } from "../testing/postgres.ts";
 const args = process.argv.slice(2).map(Number);
 const [payments = 2000, open = 100_000, rounds = 3, latencyMs = 0] = args;
 
-/** The service's default poll interval, because the tests' default is shorter. */
+/** Polls at the service's default interval instead of the tests' shorter interval. */
 const tuning = { pollMs: defaultTuning.pollMs };
 
 function print(what: string, bursts: readonly Burst[]): void {

@@ -15,15 +15,15 @@ if (isMainThread) {
 }
 
 /**
- * Returns the source files of service/ and address/ with at least one function that ran since the
- * last call.
+ * Returns each source file of service/ and address/ in which a function ran since the last call.
+ * Excludes service/bench/ and service/testing/.
  */
 export async function takeFiles(): Promise<string[]> {
   const { result } = await session.post("Profiler.takePreciseCoverage");
   return (
     result
       .filter(({ url }) => /\/(service|address)\/(?!bench\/|testing\/)/.test(url))
-      // Some dependencies have folders with the same names, such as utils/address in viem.
+      // Excludes dependencies whose folders have the same names, such as utils/address in viem.
       .filter(({ url }) => !url.includes("/node_modules/"))
       .filter(({ functions }) => functions.some(({ ranges }) => ranges[0]!.count > 0))
       .map(({ url }) => url.replace(/^.*?\/(?=(service|address)\/)/, ""))

@@ -1,7 +1,8 @@
-// node bench/groups.ts measures how long statements that handle many rows take (flow/groups.ts). On
-// SQLite and on PostgreSQL, one account has 200,000 rows of every kind. On SQLite, all other
-// statements wait during this time. Prints the median time in milliseconds, and the time per row. A
-// statement with few rows takes longer per row, because each statement has a fixed cost.
+// node bench/groups.ts measures how long statements that handle many rows take (flow/groups.ts).
+// While such a statement runs on SQLite, all other statements wait. Measures SQLite and PostgreSQL,
+// with an account that has 200,000 rows of every kind. Prints the median time in milliseconds, and
+// the time per row. A statement with few rows takes longer per row, because each statement has a
+// fixed cost.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +18,10 @@ const size = Number(process.env.SIZE ?? 200_000);
 const rounds = Number(process.env.ROUNDS ?? 31);
 const sizes = [10, 25, 50, 100, 250, 1_000];
 
-/** Runs one statement for the rows with these numbers. */
+/**
+ * Runs one statement that handles `numbers.length` rows: the rows with these numbers, or
+ * consecutive rows after the first number.
+ */
 type Statement = (db: Kysely<Tables>, numbers: readonly number[]) => Promise<unknown>;
 
 const statements: Readonly<Record<string, Statement>> = {
@@ -64,7 +68,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     await fill(store, size);
     console.log(`${dialect}, ${size} rows of ${accounts.many}`);
     for (const [name, run] of Object.entries(statements)) {
-      // Uses new rows in each round, as the service does.
+      // Handles new rows in each round, because a row can be deleted or inserted only once.
       let next = 0;
       const tookMs = new Map(sizes.map((count): [number, number[]] => [count, []]));
       for (let round = 0; round <= rounds; round++) {

@@ -2,13 +2,13 @@
 // service with node:http without a framework, which is the upper bound, and with a simple server
 // that was written by hand. The servers and the load generator are separate processes. The servers
 // are measured in alternation and medians are reported, so that other load on the machine affects
-// all servers equally. Then measures the service on PostgreSQL, which runs on the same machine, but
-// whose processor time is not included in the service's processor time.
+// all servers equally. Then measures the service on PostgreSQL. PostgreSQL runs on the same
+// machine, but the service's processor time does not include PostgreSQL's.
 //
 // V8 may generate faster code for one process than for another process with the same program. So
 // everything is measured three times, with new processes each time, and the report shows the
 // median. The benchmark fails if the median rate is below its minimum, which is a fraction of the
-// rate of node:http. The minimum rates are not goals, but detect regressions.
+// rate of node:http. The minimum rates only detect regressions. They are not goals.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ type Server = { port: number; keys: string[]; addresses: string[]; process: Chil
 type Measured = Outcome & { processorMicros: number };
 type Variant = { name: string; server: Server; job: (server: Server) => Job; rounds: Measured[] };
 type Figures = Pick<Measured, "perSecond" | "processorMicros" | "p50Ms" | "p99Ms" | "maxMs">;
-/** The results for one set of server processes, by operation and server. */
+/** The figures of one set of server processes, by operation and then by the server's name. */
 type Shown = Map<string, Map<string, Figures>>;
 
 const creating = "POST /v1/address/create";
@@ -110,8 +110,9 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
 }
 
 /**
- * Runs all rounds of create requests before all rounds of lookups, because the operating system
- * still writes to disk for a while after create requests.
+ * Runs all rounds of create requests before the first lookup. The operating system continues to
+ * write to disk after create requests, so in alternating rounds, these writes would slow down the
+ * lookups.
  */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {
   for (const variants of [creates, lookups]) {
@@ -160,7 +161,7 @@ function variant(name: string, server: Server, job: Variant["job"]): Variant {
  * machine has other work.
  */
 async function measure({ server, job }: Variant): Promise<Measured> {
-  // Other servers were measured since this server's last measurement, so its caches are cold.
+  // Warms up the server, whose caches are cold because other servers were measured in between.
   load.send({ ...job(server), ms: warmMs });
   await once(load, "message");
   const before = await processorMicros(server);

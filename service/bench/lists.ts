@@ -24,7 +24,8 @@ const began = 1_790_000_000_000;
 const start = sql`cast(${began} as bigint)`;
 
 /**
- * Adds an account with `size` addresses, one per millisecond, each with a reference and an event.
+ * Adds an account with `size` addresses, each with a reference and an event. The creation times of
+ * the addresses are one millisecond apart.
  */
 async function fill(db: Kysely<Tables>, dialect: Dialect, account: string, size: number) {
   // Statements are canceled after some seconds, so rows are inserted in batches.

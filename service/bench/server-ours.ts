@@ -73,9 +73,9 @@ const findHere = async (address: Uint8Array) => {
 };
 
 /**
- * Commits the records that arrive in the same turn of the event loop in one transaction, like the
- * writing thread of the service. The transaction must not wait for SQLite's write lock, because the
- * holder of the lock may be waiting for this thread.
+ * Collects the records that arrive in one turn of the event loop, and commits them in a single
+ * transaction, like the writing thread of the service. The transaction must not wait for SQLite's
+ * write lock, because the holder of the lock may be waiting for this thread.
  */
 function openWriterHere() {
   const database = connect(sqliteFile(dataDirectory), { busyMsMax: 0 });

@@ -24,8 +24,8 @@ async function measure(count: number) {
     chains: chainsAt(world),
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
-    // All clients are in one network, and one network can use at most three quarters of an
-    // address's streams.
+    // All clients are in one network, which can use at most three quarters of an address's streams.
+    // So the address needs more streams than there are clients.
     eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });

@@ -24,7 +24,7 @@ export type RoleParts = {
   keccak: Keccak;
   store: Store;
   chains: Chains;
-  /** Returns this process's status reader for a chain. Created by the first call. */
+  /** Returns this process's status reader for a chain. The first call for a chain opens it. */
   statusReader: (chainId: number) => StatusReader;
   chainLoop: (chainId: number) => ChainLoop;
 };

@@ -36,8 +36,8 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
 }
 
 /**
- * Returns the test's chain in the type that the observer needs. Every read uses the newest block,
- * because the loop polls without a delay.
+ * Returns the test's chain in the type that the observer needs. The loop's poll interval is 0, so
+ * each read requests the newest block.
  */
 export function observedChainOf(world: World): ObservedChain {
   const { chainId, rpc } = world.chain;

@@ -50,8 +50,8 @@ export function checkAnswers(service: TestApp) {
   }
 
   /**
-   * Sends requests until the service refuses a request with 429. The limit refills in the meantime,
-   * so a slow machine needs more requests.
+   * Sends requests until the service refuses a request with 429. The limit refills while the
+   * service handles requests, so a slow service reaches the limit only after more requests.
    */
   async function expectLimit(path: string, request: Request & { method: "GET" | "POST" }) {
     for (let time = 0; time < 50; time++) {

@@ -134,8 +134,9 @@ function findUser(): User {
 }
 
 /**
- * Returns the folder `programs`, or the folder of a copy in `parent` if the server's user cannot
- * run the programs in `programs`. For example, root's home directory often has mode 700.
+ * Returns the folder `programs` if the server's user can run the programs in this folder.
+ * Otherwise, copies the folder to `parent` and returns the copy. For example, root's home directory
+ * often has mode 700, so other users cannot run its programs.
  */
 function runnable(programs: string, parent: string, user: User): string {
   const fault = (folder: string) =>
@@ -160,9 +161,9 @@ const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  // `user` and `self` distinguish a server that runs as `nobody` from a server that runs as the
-  // current user. In a user namespace, the current user can have the user ID that `nobody` has
-  // outside of the namespace.
+  // Servers of different users need different templates. Without the words `user` and `self`, the
+  // user `nobody` and the current user could share a template by mistake: in a user namespace, the
+  // current user can have the user ID that `nobody` has outside of the namespace.
   const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));

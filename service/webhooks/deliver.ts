@@ -123,8 +123,8 @@ type Save = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 type Signed = Claim & { keys: SigningKey[] };
 
 /**
- * Claims the next deliveries in a lane. Skips accounts that may not occupy another slot of this
- * lane.
+ * Claims the next deliveries in a lane. Skips accounts whose load is too high for another slot of
+ * this lane.
  */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;

@@ -13,12 +13,12 @@
 // free slots. So if more accounts occupy slots, each account gets fewer slots, and the last slots
 // go to accounts that have no slots.
 //
-// The fast and the slow lane need many slots, because new accounts have no recent load. With 256
-// slots, a hundred accounts with ten endpoints each could occupy all slots for seconds. With 1,024
-// slots, eight slots remain free even with a thousand accounts. Another design reserved a sixteenth
-// of the slots for accounts without recent load. This design failed: with a thousand other
-// accounts, an endpoint with a latency of 1.2 s had to wait 4 s, because its own account has some
-// recent load. lanes.test.ts simulates both numbers of accounts.
+// The fast and the slow lane need many slots. New accounts have no recent load, so a hundred new
+// accounts with ten endpoints each could occupy all of 256 slots for seconds. With 1,024 slots,
+// eight slots remain free even with a thousand accounts. Another design reserved a sixteenth of the
+// slots for accounts without recent load. This design failed: with a thousand other accounts, an
+// endpoint with a latency of 1.2 s had to wait 4 s, because its own account has some recent load.
+// lanes.test.ts simulates a hundred and a thousand other accounts.
 
 /**
  * 0 is the fast lane. 1 is the slow lane, for new endpoints and for slow endpoints. 2 is the lane

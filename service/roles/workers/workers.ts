@@ -31,7 +31,7 @@ const noKey = {
 
 /**
  * Runs the workers until a signal arrives, and then ends the process. If the first worker exits
- * before it listens, ends the process instead of a restart.
+ * before it listens, ends the process and does not restart the worker.
  *
  * @param program the path of the program that each worker runs
  * @throws if the metrics port is in use

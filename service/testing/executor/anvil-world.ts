@@ -71,7 +71,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         if (blockSeconds > 0) await client.increaseTime({ seconds: blockSeconds });
         await client.mine({ blocks: 1 });
       };
-      // Skips a block if the node is still mining the previous block, because requests would
+      // Mines no block while the node is still mining the previous block. Otherwise, requests would
       // accumulate on a slow machine.
       let isMining = false;
       ticking = setInterval(async () => {
@@ -130,7 +130,7 @@ type Payment = { to: Hex; amount: bigint | string; token?: Hex };
 const clientOf = (rpcUrl: string) =>
   createTestClient({
     chain: anvilChain,
-    // anvil also accepts these names for its methods.
+    // In this mode, viem calls methods such as hardhat_mine, which anvil also accepts.
     mode: "hardhat",
     transport: http(rpcUrl, { batch: true }),
     pollingInterval: 20,

@@ -33,8 +33,8 @@ export async function openAddresses(
     await Promise.all(some.map((record, index) => save(store, record, index % accounts)));
     records.push(...some);
   }
-  // Without this update, the executor would check the addresses of an earlier burst again, a minute
-  // after their execution.
+  // Cancels the next check of each address. Otherwise, the executor would check the addresses of an
+  // earlier burst again, a minute after their execution.
   await store.db.updateTable("executor_jobs").set({ due_at: null }).execute();
   const { seq } = await store.db
     .selectFrom("records")
@@ -113,8 +113,8 @@ type BurstOptions = {
 };
 
 /**
- * The factor by which the executor's clock runs slower if `blockMs` is absent, so that nothing
- * times out.
+ * If `blockMs` is absent, the executor's clock runs slower by this factor, so that nothing times
+ * out.
  */
 const slowness = 20;
 
@@ -179,7 +179,7 @@ export async function burst(
   }
 }
 
-/** Mines a block two seconds after the last block, by the chain's clock. */
+/** Mines a block whose timestamp is two seconds after the newest block's timestamp. */
 async function mineNext({ client, mine }: AnvilWorld): Promise<void> {
   const { timestamp } = await client.getBlock();
   await client.setNextBlockTimestamp({ timestamp: timestamp + 2n });

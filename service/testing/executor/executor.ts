@@ -1,5 +1,5 @@
-// Runs an executor in the test's process, with the test's database and endpoints. For most tests
-// with faults, `prepare` starts the chain and opens the database.
+// Runs an executor in the test's process, with the test's database and endpoints. `prepare`
+// starts a chain and opens a database for the tests of one file.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -9,8 +9,8 @@ import type { LaunchOptions } from "../../launch/parts.ts";
 import type { BareChain } from "./bare-chain.ts";
 
 /**
- * Starts a launch. Pays its address when the launch reports that it waits for the payment and has
- * received nothing.
+ * Starts a launch. When the launch reports that it waits for the payment and has received nothing,
+ * pays the launch's address.
  */
 export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {}) {
   const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };

@@ -242,7 +242,7 @@ export function findNumbers(values: readonly unknown[]): number[] {
 type FillOptions = {
   /** The number of seconds over which the rows' times are distributed. */
   span?: number;
-  /** The numbers of additional rows for `many`, after the first `size` rows. */
+  /** In addition to its first `size` rows, `many` gets the rows with these numbers. */
   also?: readonly number[];
 };
 

@@ -10,11 +10,12 @@ const storedMsMin = 0.5;
 type Turn = { beganMs: number; endedMs: number; usedMs: number };
 
 /**
- * Measures how long an operation blocks its thread. Returns the longest turn of the event loop, and
- * the total duration, in milliseconds. Both are processor times of the thread, so they exclude the
- * time for which it was waiting for a processor, or for a lock that another thread held. (Node 22
- * cannot measure the processor time of one thread, so there they are durations.) The longest turn
- * also excludes garbage collection, because an operation that takes many seconds contains
+ * Measures how long an operation blocks its thread. Returns the processor time of the longest turn
+ * of the event loop, and of the whole operation, in milliseconds. Processor time excludes the time
+ * for which the thread waits for a processor, or for a lock that another thread holds. Node 22
+ * cannot measure the processor time of one thread, so on Node 22, the results are elapsed times.
+ *
+ * The longest turn also excludes garbage collection. An operation that takes many seconds contains
  * collections of the whole heap, whose duration depends on the other objects of the process.
  */
 export async function turnsOf(

@@ -23,8 +23,8 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 
 /**
  * Returns SQL for the time at which an endpoint is due after its turn: the due time of its earliest
- * waiting delivery, or now if this time has passed. Endpoints are served in the order of their due
- * times. If a time could be in the past, an endpoint with many overdue deliveries would come before
+ * waiting delivery, but not earlier than now. Endpoints are served in the order of their due times.
+ * If the result could be in the past, an endpoint with many overdue deliveries would come before
  * endpoints that have waited longer for their turn.
  */
 export const nextTurn = (nowMs: number) =>

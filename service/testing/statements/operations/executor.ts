@@ -157,7 +157,7 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
     const mined = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, minedAtSeconds: 1 };
     const settled = { ...mined, tips: new Map(), outcomes };
     await ledger.settlePurpose(fence, { ...settled, purposeId, updates });
-    // Frees the address, so that the operation can be repeated.
+    // Settles the return too, so that its address is free when the operation is repeated.
     const freed = { purposeId: returnId, outcomes: [], updates: [updateOf(many[5]!)] };
     await ledger.settlePurpose(fence, { ...settled, ...freed });
     await ledger.reopenPurpose(fence, purposeId, [address]);
