@@ -82,7 +82,7 @@ export const check = object({
    * @ref AddressRecord
    */
   record: proved<AddressRecord>(),
-  /** A simulation that assumes the full amount. */
+  /** A simulation that assumes that the full amount was paid. */
   simulation,
   /** Likely mistakes in the intent. Empty if the service found none. */
   findings: list(finding),

@@ -55,7 +55,10 @@ export type AddressQuery = {
   readonly reference?: string;
   readonly claimedReference?: string;
   readonly createdBy?: CreatedBy;
-  /** A part of the reference, which an API key or a client ID set, in any letter case. */
+  /**
+   * A part of the reference, in any letter case. The reference can be from an API key or a client
+   * ID.
+   */
   readonly referenceContains?: string;
   readonly createdFrom?: string | Date;
   readonly createdUntil?: string | Date;
@@ -69,7 +72,7 @@ const addressFields = {
   ...{ settledFrom: 1, settledUntil: 1 },
 } satisfies Record<keyof AddressQuery, 1>;
 
-/** The kind of credential that set the reference or, without a reference, created the address. */
+/** The credential that set the reference, or that created the address if it has no reference. */
 export const createdBy = among("api_key", "client_id");
 export type CreatedBy = TypeOf<typeof createdBy>;
 
@@ -150,8 +153,8 @@ const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof Eve
 /**
  * A payment to the address, as recorded in a log of the token. A payment in native coin has no log,
  * and the service does not read logs from before the address was created. For a payment without
- * such a log, `amount` is the growth of the balance up to the block, and the payer, the
- * transaction, and the log index are null.
+ * such a log, `amount` is the increase of the balance, and the payer, the transaction, and the log
+ * index are null.
  */
 export const payment = object({
   transactionHash: orNull(hash),
@@ -174,7 +177,7 @@ export const paymentKinds = [
   "other_chain",
 ] as const;
 
-/** A payment, and its effect on the requested amount. */
+/** A payment, and how it counts toward the requested amount. */
 export const paymentNews = object({
   ...payment.properties,
   /**
@@ -194,9 +197,10 @@ export const paymentNews = object({
    */
   isLate: flag,
   /**
-   * True if the number of events about payments of this kind or size has reached its limit. Later
-   * payments cause events only if they are among the largest payments in their token. The balances
-   * in the status include all payments.
+   * True in the last event before a limit. The number of payment events per address is limited,
+   * with separate limits for normal payments, small payments, look-alikes, payments without a log,
+   * and payments on other chains. After a limit, only the largest payments with a log cause events.
+   * The balances in the status include all payments.
    */
   isLast: flag,
 });
@@ -210,7 +214,7 @@ export const eventData = object({
   /** The reference that a client ID set. Client IDs are public, so anyone can set any reference. */
   claimedReference: orNull(text),
   createdBy,
-  /** The number of this event among the account's events about this address, starting at 1. */
+  /** Counts the account's events about this address, starting at 1. */
   sequence: integer(1),
   /** The URL of the record. */
   recordUrl: text,

@@ -119,7 +119,7 @@ export const returnPolicy = object({
 });
 export type ReturnPolicy = TypeOf<typeof returnPolicy>;
 
-/** The rules by which money that the address cannot use is returned. */
+/** Who can return money that the address cannot use, to whom, and when. */
 export const paymentReturns = object({
   address,
   chainId,

@@ -64,7 +64,7 @@ export const sentToken = object({
 });
 export type SentToken = TypeOf<typeof sentToken>;
 
-/** The tokens at an address that a report named or that a reported transaction moved there. */
+/** The tokens that a report named, or that a reported transaction moved to the address. */
 export const sentMoney = object({
   address,
   chainId,

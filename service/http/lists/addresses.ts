@@ -57,8 +57,8 @@ export const listInput = z.strictObject({
     .enum(["api_key", "client_id"])
     .optional()
     .describe(
-      "The kind of credential that set the reference or, without a reference, created the " +
-        "address.",
+      "The credential that set the reference, or that created the address if it has no " +
+        "reference.",
     ),
   referenceContains: referenceInput
     .optional()
