@@ -15,7 +15,7 @@ import { openKeystore } from "./keystore.ts";
 
 export type Action = "execute" | "recover" | "rescue";
 
-/** The parts of the process that a command uses to sign and send a transaction. */
+/** Gives a command access to the keystore file, the file's password, and the error output. */
 export type Actor = {
   readonly readFile: (path: string) => string;
   readonly password: string | undefined;
@@ -55,7 +55,10 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
   return { ...plan, sent: true, transactionHash, state: after.state, status: after };
 }
 
-/** Returns the balances that a quorum of nodes reports for the tokens in the options. */
+/**
+ * Returns the balances that a quorum of nodes reports for the tokens in the options, and for the
+ * tokens that the transaction in the options sent to the address.
+ */
 async function findNamed(given: OnChain, { address }: AddressRecord): Promise<TokenAmount[]> {
   const { one, many } = given.options;
   const { rpcs, ...nodes } = nodesOf(given);
@@ -83,7 +86,7 @@ async function findNamed(given: OnChain, { address }: AddressRecord): Promise<To
   );
 }
 
-/** Returns, in order, the tokens that `address` received according to a receipt's logs. */
+/** Returns the tokens that `address` received, in the order of the receipt's logs. */
 function tokensTo(address: Hex, receipt: unknown): Hex[] {
   const { logs } = receipt as { logs: (TransferLog & { address: Hex })[] };
   const sent = logs.filter((log) => {
@@ -202,7 +205,10 @@ async function send(
   throw cause;
 }
 
-/** Uses the median of the nodes' answers, so one wrong answer out of three has no effect. */
+/**
+ * Uses the median of the nodes' answers. If one of three nodes returns a wrong answer, the median
+ * is within the range of the other two answers.
+ */
 async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
   const middle = async (method: string, params: readonly unknown[]) => {
     const answers = await Promise.allSettled(rpcs.map((rpc) => toRpc(rpc)(method, params)));

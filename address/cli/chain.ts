@@ -106,8 +106,8 @@ export const isReceipt = (input: unknown): boolean =>
   typeof input === "object" && (input as { format?: unknown } | null)?.format === receiptFormat;
 
 /**
- * Verifies a receipt. If no nodes are given, the output lists the receipt's blocks for the user to
- * compare.
+ * Verifies a receipt. If no nodes are given, the output lists the receipt's blocks, which the user
+ * must compare with the chain.
  */
 export async function verifySavedReceipt({ input, factory, options }: OnChain) {
   const isAlone = options.many.rpc.length === 0;

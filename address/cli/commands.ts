@@ -99,7 +99,7 @@ intent, terms, the hash of a transaction to the factory, or an address with --ur
 Exit status: 0 if successful, 1 if rejected or not proven, 2 if used incorrectly.
 `;
 
-/** The parts of the process that a command can use: input, output, and environment. */
+/** The input, the output, and the environment of the process that runs a command. */
 type Surroundings = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readInput: () => Promise<string>;
@@ -121,7 +121,7 @@ type Given = OnChain & {
 type Answer = {
   readonly value: unknown;
   readonly intents?: readonly Intent[];
-  /** The errors of single items, which are printed after the value. */
+  /** The errors of a batch's items, or the findings of a check. Each results in exit status 1. */
   readonly errors?: readonly (InvalidError | Doubtful)[];
   /** Warnings about a command that succeeded. */
   readonly notes?: readonly Error[];
@@ -201,8 +201,8 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
 };
 
 /**
- * Derives who can return mistaken payments to a record's address, and when. With `--url`, asks the
- * service whether it has an executor.
+ * Derives, for each kind of mistaken payment to an address, who can return the payment, and when.
+ * With `--url`, asks the service whether it has an executor.
  */
 async function readReturns(given: Given): Promise<PaymentReturns> {
   const record = await recordOf(given);
@@ -214,7 +214,10 @@ async function readReturns(given: Given): Promise<PaymentReturns> {
   return deriveReturns(record, shaped(paymentReturns, answer, "list of returns").executor);
 }
 
-/** Verifies the record of an order. Adds a note if the record's salt proves only the reference. */
+/**
+ * Verifies the record of an order. Adds a note if the record's salt proves the reference but not
+ * the intent.
+ */
 function verifyOrder({ input, factory, address }: Given, reference: string, key: string): Answer {
   let notes: Error[] = [];
   const accepts = () => {

@@ -73,8 +73,8 @@ export type Client = Account & {
    */
   check(intent: NewIntent, options?: CallOptions): Answered<Check>;
   /**
-   * Returns the proved record of `address`; undefined if neither the service nor a mirror returns a
-   * record.
+   * Returns the verified record of `address`, or undefined if neither the service nor a mirror
+   * returns a record.
    *
    * @throws {UnprovenError} if the record does not derive `address`
    */
@@ -145,9 +145,7 @@ export function createClient(options: ClientOptions): Client {
     known = callOptions,
   ) => startCall(transport, options ?? {}, known, run);
 
-  /**
-   * Requests a path of an address. Returns undefined if the service has no record of the address.
-   */
+  /** Sends a GET request about an address. Returns undefined if the service has no record. */
   const find = <T>(
     address: Hex,
     path: string,

@@ -16,8 +16,8 @@ import type { Settings, Trust } from "./options.ts";
 import { send, writeQuery } from "./request.ts";
 
 /**
- * The intent of a new address. If it has no salt, the salt is random, unless `reference` determines
- * it ({@link CreateOptions}).
+ * The intent of a new address. If it has no salt, either the reference determines the salt ({@link
+ * CreateOptions}), or the salt is random.
  */
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
 
@@ -25,8 +25,8 @@ export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
  * `reference`: the account's own ID for the address, 1 to 128 printable characters. With an API
  * key, the reference determines the salt of an intent that has none, so a repeated call returns the
  * same address. If you pass the salt from `saltFor`, you know the address before the service
- * answers. `again`: allows a reference that another address already has, which then does not
- * determine the salt. `signature`: the result of `signatureFor`, for a client ID that requires
+ * answers. `again`: allows a reference that another address already has. The reference then does
+ * not determine the salt. `signature`: the result of `signatureFor`, for a client ID that requires
  * signatures.
  */
 export type CreateOptions = CallOptions & {
@@ -94,7 +94,7 @@ function submit({ credential }: Settings, call: Call, path: string, intent: obje
 }
 
 /**
- * Proves the record of an intent whose salt the service computed.
+ * Verifies the record of an intent whose salt the service computed.
  * @throws {UnprovenError}
  */
 function proveSalted(

@@ -1,6 +1,6 @@
 // Manages the account's webhook endpoints with an API key. The client does not retry a request that
-// changes something. For example, a second rotation would immediately invalidate the secret that
-// the receiver uses.
+// changes something. For example, if the response to a rotation is lost, the receiver still uses
+// the old secret, and another rotation would immediately invalidate this secret.
 
 import {
   among,
@@ -205,7 +205,9 @@ export type Sending = {
   orUndefined<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined>;
 };
 
-/** The methods without the async iterator of `deliveries`, which account.ts adds. */
+/**
+ * The methods of {@link Endpoints}. `deliveries` has no async iterator here; account.ts adds it.
+ */
 type WithoutIterator = Omit<Endpoints, "deliveries"> & {
   deliveries(id: string, options?: CallOptions): Answered<Delivery[]>;
 };

@@ -42,11 +42,12 @@ export class ServiceError extends ClientError {
 export type Refusal = { code: string; message: string; issues: readonly Issue[] };
 
 /**
- * No complete response arrived. The request may have been processed; repeating it is safe.
+ * No complete response arrived. The request may have been processed. It is safe to repeat, unless
+ * it changes a webhook endpoint.
  *
  * - `unreachable`: the connection failed before a response began
  * - `interrupted`: the connection failed during the response
- * - `timeout`: the response was not complete within `timeoutMs`
+ * - `timeout`: the response was not complete within `timeoutMs`, or the call within `deadlineMs`
  * - `redirected`: the service redirected; credentials are not sent to a different URL
  */
 export class NetworkError extends ClientError {

@@ -1,6 +1,6 @@
 // Requests records from a service or its mirrors, for the client and for pages. Records can be
 // verified, so one honest source is sufficient. If a source does not answer, is slow, or returns
-// wrong data, all other sources are requested simultaneously, which takes one more round trip.
+// wrong data, the request goes to all other sources simultaneously.
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
@@ -16,13 +16,13 @@ import { within } from "./within.ts";
  */
 const slowMs = 2_000;
 
-/** Requests a result from a source and proves it. Rejects if the source returns no valid result. */
+/** Requests a result from a source and verifies the result. Rejects if there is no valid result. */
 type Ask<Found> = (baseUrl: string, signal: Signal) => Promise<Found>;
 
 /**
- * Returns a function that first requests the source that answered most recently. If that source
- * does not answer, the function requests all other sources simultaneously. A `not_found` does not
- * count as an answer, because the absence of a record cannot be proved.
+ * Returns a function that first asks the source that answered most recently. If that source gives
+ * no valid answer in time, the function asks all other sources simultaneously. A `not_found` does
+ * not count as an answer, because the absence of a record cannot be proved.
  *
  * @param baseUrls the service, then its mirrors
  */
@@ -82,11 +82,11 @@ export async function orUndefined<T>(ask: () => Promise<T>): Promise<T | undefin
 /** Requests a path from a source, and returns the JSON of the response. */
 type Get = (baseUrl: string, path: string, signal: Signal) => Promise<unknown>;
 
-/** Returns a function that requests a record with `get` and proves it. */
+/** Returns a function that requests a record with `get` and verifies it. */
 function openRecords(baseUrls: readonly string[], trust: Parameters<typeof proveRecord>[2]) {
   const fromSources = openSources(baseUrls);
   return (address: Hex, get: Get, signal?: Signal): Promise<AddressRecord> => {
-    // The URLs of a mirror contain addresses in lowercase, because a mirror serves files.
+    // A mirror serves files, whose names contain the address in lowercase.
     const path = `/address/${baseUrls.length > 1 ? address.toLowerCase() : address}`;
     return fromSources(
       async (baseUrl, signal) => proveRecord(await get(baseUrl, path, signal), address, trust),
@@ -102,7 +102,7 @@ function openRecords(baseUrls: readonly string[], trust: Parameters<typeof prove
 export function lookupIn({ transport, mirrors, trust }: Settings) {
   const find = openRecords([transport.baseUrl, ...mirrors], trust);
   return (address: Hex, { transport, signal }: Call) => {
-    // With mirrors, the client does not retry a request, but requests the other sources.
+    // With mirrors, the client does not retry a failed request, but asks the other sources.
     const { retriesMax } = mirrors.length > 0 ? { retriesMax: 0 } : transport;
     const get: Get = (baseUrl, path, signal) =>
       send({ ...transport, baseUrl, retriesMax }, { method: "GET", path, signal });
@@ -111,7 +111,7 @@ export function lookupIn({ transport, mirrors, trust }: Settings) {
 }
 
 /**
- * A proved record for a page, or the reason why there is none. `error` explains why the record is
+ * A verified record for a page, or the reason why there is none. `error` explains why the record is
  * wrong.
  */
 export type FoundRecord =
@@ -120,7 +120,7 @@ export type FoundRecord =
   | { kind: "missing" | "unreachable" };
 
 /**
- * Requests a record for a page and proves the record. Never throws. If no source gives a valid
+ * Requests a record for a page and verifies the record. Never throws. If no source gives a valid
  * record, returns the result of the first source.
  *
  * @param baseUrls the service, then its mirrors

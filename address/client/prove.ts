@@ -43,7 +43,7 @@ export type ProvedWait = WaitOptions & { readonly proof?: ProveOptions };
 /** The parts of a client that `prove` and `waitFor` use. */
 export type ProofSource = {
   readonly trust: Trust;
-  /** Requests a path of the service. */
+  /** Sends a GET request for a path below the service's base URL. */
   readonly get: (path: string) => Promise<unknown>;
   readonly lookup: (address: Hex) => Promise<AddressRecord | undefined>;
 };
@@ -60,7 +60,7 @@ export async function prove(
 }
 
 /**
- * @param get requests a path of the service
+ * @param get sends a GET request for a path below the service's base URL
  * @throws {ProofError} `no_quorum`, `unproved`
  */
 async function proveWith(

@@ -57,10 +57,11 @@ function cutSalt(mac: Uint8Array): Hex {
 /**
  * Signs `address`, so that a page can create the address with a client ID that requires signatures.
  * The signature is HMAC-SHA256 under the key's 32 bytes. The signed message is `create`, the
- * lowercase address, and the reference, separated by line feeds. A reference has no line feed, so
- * this message never equals a message from which a salt is derived.
+ * lowercase address, and the reference, separated by line feeds. No salt is derived from the same
+ * message: a reference contains no line feed, and the message of {@link saltForOrder} begins with
+ * `order`.
  *
- * @param address derived with the intent's own salt; it commits to every byte of the intent
+ * @param address the address of the intent with its salt; it commits to every byte of the intent
  * @param reference the reference that the page may use, if any
  * @throws {InvalidError} on a malformed address or reference, {TypeError} on a malformed key
  */
@@ -83,8 +84,8 @@ function underKey(key: string, text: string): Uint8Array {
  * Derives a salt that binds an order's whole intent to its reference: the first 16 bytes of
  * HMAC-SHA256 with the key's 32 bytes, then 16 zero bytes. The message is `order`, the hex of the
  * intent's terms with a salt of zeros, and the reference, separated by line feeds. Salts are
- * public, so anyone can reuse a salt that proves only the reference in an intent with a lower
- * amount. The salt from this function is not valid in any other intent.
+ * public, so anyone can copy a salt of {@link saltFor} into an intent with a lower amount. A salt
+ * of this function is valid only in its own intent.
  *
  * @throws {InvalidError} on a malformed reference or intent, {TypeError} on a malformed key
  */

@@ -1,6 +1,7 @@
 // Sends a request to the service. Retries the request, obeys `Retry-After`, and limits the time and
-// the size of the response. Converts a refusal to an error with the service's code. Every request
-// is safe to repeat, because a create request contains the salt.
+// the size of the response. Converts a refusal to an error with the service's code. A repeated
+// create request returns the same address, because it contains the salt, or a reference that
+// determines the salt. account.ts turns retries off for requests that are not safe to repeat.
 
 import type { Issue } from "../errors.ts";
 import { ClientError, NetworkError, type Refusal, ServiceError } from "./errors.ts";
@@ -136,8 +137,8 @@ export async function fetchOnce(
     signal,
     // Following a redirect would send the credential to another URL.
     redirect: "manual",
-    // Without this field, a page sends cookies to its own origin. Some runtimes do not support the
-    // field.
+    // Without this field, a page sends cookies to its own origin. The field is omitted in runtimes
+    // that do not support it.
     ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),
   });
   const { status, type, headers } = response;

@@ -106,8 +106,8 @@ function parseMessage(name: string, data: string, address: Hex): StreamMessage |
 const silenceMs = 60_000;
 
 /**
- * Yields the current status, and then each status that differs from the previous one in more than
- * its block, until the caller stops reading.
+ * Yields the current status, and then each changed status, until the caller stops reading. A status
+ * in which only the block is different counts as unchanged.
  *
  * @param address in EIP-55 case
  * @throws the errors of {@link readMessages}
