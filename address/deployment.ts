@@ -14,12 +14,12 @@ export const tipAddress: Hex = "0x8F39B94137D82F99C7DeA843f75a520C46FcAb5c";
 export const conditionsAddress: Hex = "0x80CcDFCe270C41de2b42647392F75352803f741A";
 export const guardsAddress: Hex = "0xAf1A55A18f41d798DC8C9965469901948F492C95";
 
-/** Collector. The address is the same on every chain to which someone deployed it. */
+/** Collector, at this address on every chain on which it is deployed. */
 export const collectorAddress: Hex = "0x3B013CA3158c6Bb23fB7e8B5c332561ec9410B21";
 
 /**
- * The first bytes of a vault's init code, which the terms follow. These bytes delegate the
- * construction of the vault to the factory.
+ * A vault's init code consists of these bytes and the terms. These bytes delegate the construction
+ * of the vault to the factory.
  */
 export const initCodePrefix: Hex =
   "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";

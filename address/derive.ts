@@ -16,8 +16,7 @@ const prefix = fromHex(initCodePrefix);
  *
  *     keccak256(0xff ‖ factory ‖ 0^32 ‖ keccak256(initCodePrefix ‖ terms))[12..32]    EIP-1014
  *
- * Any bytes derive an address. To check whether they are the terms of an intent, use {@link
- * decodeTerms}.
+ * Does not check whether the bytes are valid terms. To check this, use {@link decodeTerms}.
  *
  * @param terms at most 24,576 bytes, as {@link encodeTerms} lays them out
  * @param options.factory in any letter case; default {@link factoryAddress}

@@ -10,9 +10,10 @@ import { isObject, need, useIntent } from "./intent/parse.ts";
 import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
 
 /**
- * Returns the record of `intent` under `factory`.
+ * Derives the address of `intent`, and returns the record.
  *
- * @param options.factory in any letter case; default {@link factoryAddress}
+ * @param options.factory the factory of the address, in any letter case; default {@link
+ *   factoryAddress}
  * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
 export function makeRecord(

@@ -1,11 +1,11 @@
 // Caches address checksums and parsed functions, because many intents share them. Each keccak
-// function has its own cache, so a wrong keccak function of one caller does not affect other
+// implementation has its own cache, so a caller's faulty implementation does not affect other
 // callers. The number of entries and the length of keys are limited, because the keys come from
 // untrusted input.
 //
 // Addresses and functions can be looked up as text or as bytes, so the decoder does not have to
 // create text first. If all addresses and functions are cached, decoding an intent with two calls
-// is at least three times as fast (test/derive.bench.ts).
+// is at least three times as fast as if none are cached (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
 import type { Hex } from "./hex.ts";
@@ -28,7 +28,7 @@ export type AbiFunction = {
   readonly headBytes: number;
 };
 
-/** An address as in the input (`given`) and with its EIP-55 checksum (`text`). */
+/** An address as written in the input (`given`), and with its EIP-55 checksum (`text`). */
 type Address = { readonly given: string; readonly text: Hex };
 
 export type Cache = {
@@ -40,7 +40,7 @@ export type Cache = {
   readonly addresses: (Address | undefined)[];
   /** The 20 bytes of the address in each used slot. */
   readonly addressBytes: Uint8Array;
-  /** The cached functions by their text in an intent. */
+  /** The cached functions. The keys are the functions' texts in intents. */
   readonly functions: Map<string, AbiFunction>;
   /**
    * The most recent function in each slot ({@link slotOfSignature}). Each of these functions is

@@ -196,7 +196,10 @@ type Parser = { readonly text: string; at: number; readonly faults: Fault[] };
 /** Thrown if the parser cannot continue after a fault. */
 class Stuck extends Error {}
 
-/** Parses `text`. If `text` is invalid, returns one syntax fault or all faults in its names. */
+/**
+ * Parses `text`. If `text` is invalid, returns its faults, up to the first fault after which the
+ * parser cannot continue.
+ */
 function parseGrammar(text: string): Grammatical | Fault[] {
   const parser: Parser = { text, at: 0, faults: [] };
   try {
@@ -326,7 +329,7 @@ function readName(parser: Parser, what: string): string {
   return name;
 }
 
-/** Reads the next characters of `[A-Za-z0-9_$]`. */
+/** Reads a word of `[A-Za-z0-9_$]`, which can be empty. */
 function readWord(parser: Parser): string {
   wordCharacters.lastIndex = parser.at;
   const word = wordCharacters.exec(parser.text)![0];

@@ -16,7 +16,8 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * For each byte, a 4-byte word whose first (or last) two characters are the byte's two hex digits.
+ * For each byte, a 4-byte word that contains the character codes of the byte's two hex digits.
+ * `firstPairs` contains them in the first half of the word, and `lastPairs` in the second half.
  */
 const firstPairs = new Uint32Array(256);
 const lastPairs = new Uint32Array(256);

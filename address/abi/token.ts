@@ -3,7 +3,7 @@
 
 import type { Hex } from "./hex.ts";
 
-/** Represents the chain's native coin instead of a token's address. */
+/** The zero address represents the native coin where a token's address is expected. */
 export const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";
 
 /**

@@ -24,8 +24,8 @@ type RequiredRecord = Pick<AddressRecord, "address" | "intent">;
  * Returns a call that succeeds only after the calls of `record` ran.
  *
  * @param chainId the chain of the intent that gets the call
- * @throws {InvalidError} if `record` belongs to a different chain. Its calls never run on
- *   `chainId`, so the requirement would never be met
+ * @throws {InvalidError} if `record` belongs to a different chain. A record's calls run only on its
+ *   own chain, so the requirement would never be met
  */
 export const requireExecuted = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
@@ -38,8 +38,9 @@ export const requireExecuted = (record: RequiredRecord, chainId: number): Call =
  * expiry, anyone can close an address by calling `recover`.
  *
  * @param chainId the chain of the intent that gets the call
- * @throws {InvalidError} if `record` belongs to a different chain. Anyone can close its address on
- *   `chainId` at any time, so the requirement would prove nothing about the record's chain
+ * @throws {InvalidError} if `record` belongs to a different chain. On every other chain, anyone can
+ *   close the address at any time, so the requirement would prove nothing about the record's own
+ *   chain
  */
 export const requireClosed = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
@@ -119,8 +120,8 @@ const collectPattern =
 
 /**
  * Returns the token, amount, and calls of an intent that accepts a payment of at least `least`, and
- * forwards at most `most` to `recipient`. A payment below `least` waits until the expiry. The part
- * above `most` goes to the intent's `recovery`.
+ * forwards at most `most` to `recipient`. A payment below `least` waits for the rest, and goes to
+ * the intent's `recovery` after the expiry. The part above `most` also goes to `recovery`.
  *
  *     { ...payWithTolerance({ token, recipient, least: 24_750_000n, most: 25_000_000n }),
  *       expirationTimestamp, recovery, chainId }
@@ -162,9 +163,9 @@ export function payWithTolerance({
 
 /**
  * Returns the amount that a payer is asked for, in base units. The amount is the sum of the `most`
- * values of all calls that collect the intent's token, or the intent's amount if that is higher. If
- * the sum is 2^255 or more, the calls collect the whole balance, so the payer is asked for the
- * intent's amount.
+ * values of all calls that collect the intent's token, or the intent's amount if that is higher. A
+ * sum of 2^255 or more means that the calls have no limit, so the payer is asked for the intent's
+ * amount.
  */
 export function requestedAmount({
   token,

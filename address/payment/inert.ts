@@ -30,8 +30,8 @@ export function inertPieces(text: string): Piece[] {
     const last = pieces.at(-1);
     if (!isHidden && last && !last.hidden) last.text += character;
     else pieces.push({ text: isHidden ? codePoint(character) : character, hidden: isHidden });
-    // Also hides a combining mark that follows, because it would combine with the code point's last
-    // digit.
+    // A combining mark that follows is also shown as a code point, because it would otherwise
+    // combine with the last digit of the code point before it.
     if (isHidden) joined = combiningMax;
   }
   return pieces;

@@ -51,9 +51,9 @@ function splitUnits(amount: string, decimals: number) {
 }
 
 /**
- * Shortens an address to "0xB9BD…41fe…99c9". People compare this text with a wallet's display, and
- * do not send money to it. An address with the same first and last characters is cheap to find, so
- * the text includes a group from the middle.
+ * Shortens an address to "0xB9BD…41fe…99c9", for people who compare it with a wallet's display. An
+ * address with the same first and last characters is cheap to find, so the text includes a group
+ * from the middle.
  */
 export const shortAddress = (address: string): string =>
   `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(-4)}`;

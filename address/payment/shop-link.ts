@@ -10,8 +10,8 @@ import { inertPieces, isName } from "./inert.ts";
 import { partiesOf } from "./parties.ts";
 
 /**
- * `https://{shop}/.well-known/executable-address.json`, served with `Access-Control-Allow-Origin:
- * *`, without redirects.
+ * The file `https://{shop}/.well-known/executable-address.json`, which the shop serves with
+ * `Access-Control-Allow-Origin: *` and without redirects.
  */
 export type ShopManifest = {
   readonly version: 1;
@@ -153,7 +153,7 @@ async function hasSigned(keys: readonly string[], claim: ShopClaim, address: Hex
   return false;
 }
 
-/** Encodes the signed text, one part per line. An order cannot contain a line feed. */
+/** Encodes the signed text, one part per line. The name of an order cannot contain a line feed. */
 const encodeContent = (address: Hex, shop: string, order: string) =>
   new TextEncoder().encode(`executable-address order\n${shop}\n${address.toLowerCase()}\n${order}`);
 

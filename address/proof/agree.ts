@@ -37,8 +37,8 @@ export type AgreedBlock = {
 const attemptsMax = 3;
 
 /**
- * Returns the newest block of `chainId` that has `confirmations` and on which a quorum of `rpcs`
- * agrees.
+ * Returns the newest block of `chainId` that is followed by `confirmations` blocks and on which a
+ * quorum of `rpcs` agrees.
  *
  * @throws {ProofError} `no_quorum`, with the response of each endpoint
  * @throws {TypeError} for options that cannot be met, such as a quorum above the number of

@@ -66,8 +66,8 @@ export async function proveAt(
 }
 
 /**
- * Proves the execution. The nodes must also agree on its block, which is `agreed` or an earlier
- * block.
+ * Proves the execution. The nodes must also agree on the block of the execution, which is `agreed`
+ * or an earlier block.
  *
  * @throws {ProofError} `unproved`
  */
@@ -117,8 +117,8 @@ export function findEvents<Found extends object>(
 type Place = Parameters<typeof askEvents>[2] & { readonly blockNumber: number };
 
 /**
- * Proves the effect of a transaction on `record`. A node reports the block of the transaction, and
- * the agreed hash of that block confirms it.
+ * Proves the effect of a transaction on `record`. The nodes must agree on the block in which a node
+ * reports the transaction.
  *
  * @returns undefined if a quorum of nodes does not find the transaction
  * @throws {ProofError} `unproved`

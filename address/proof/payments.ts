@@ -34,9 +34,10 @@ const proofCharactersMax = 64_000;
 const rangeBlocks = 9_000;
 
 /**
- * Payments up to `block`. `omitted` is the number of transactions that are not in `payments`
- * although they are proved or reported by a quorum. `disputed` is true if the nodes did not report
- * the same payments: each listed payment is proved, but other payments may be missing.
+ * Payments up to `block`. `omitted` is the number of transactions with payments that are not in
+ * `payments`. It counts proved transactions, and transactions that a quorum of nodes reports.
+ * `disputed` is true if the nodes did not report the same payments: each listed payment is proved,
+ * but other payments may be missing.
  */
 export type PaymentsUpTo = {
   readonly payments: readonly PaymentProof[];
@@ -80,7 +81,7 @@ export async function findPayments(
     if (found) proved.push(found);
   }
   const payments = largest([...before, ...proved], sumPayment);
-  // A map keeps the running time linear, because anybody can pay an address any number of times.
+  // Anybody can pay an address any number of times, so a map keeps the running time linear.
   const counts = new Map<string, number>();
   for (const { place } of reports.flat())
     counts.set(makeKey(place), (counts.get(makeKey(place)) ?? 0) + 1);

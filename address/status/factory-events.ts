@@ -145,7 +145,10 @@ export function parseVaultEvents(logs: unknown, search: VaultEventSearch): Vault
   return events.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
 }
 
-/** @throws {StatusError} `rpc_inconsistent` unless `log` is one of these events from `factory` */
+/**
+ * @throws {StatusError} `rpc_inconsistent` unless `log` is an `Executed` or `Recovered` event that
+ * `factory` emitted
+ */
 function parseVaultEvent(log: Record<string, unknown>, factory: Hex): VaultEvent {
   const blockNumber = parseNumber(log.blockNumber, "log's block number");
   const isOurs =

@@ -6,8 +6,8 @@
  * changes are recent and many nodes have only the state of the last 128 blocks. A stride is never
  * longer than the step that a bisection would make.
  *
- * @param isTrueAt whether it is true at a block; undefined if the node does not have the state of
- *   that block, and the result is then `from`
+ * @param isTrueAt returns whether the condition is true at a block, or undefined if the node does
+ *   not have the state of that block; the search then returns `from`
  */
 export async function findFirstBlock(
   { from, to }: { readonly from: number; readonly to: number },

@@ -166,7 +166,7 @@ async function readHolding(
 
   /**
    * Returns whether the token is the native coin. Returns false if the node does not support state
-   * overrides, so that the status contains both balances.
+   * overrides. The status then contains both balances, even if they are the same money.
    */
   async function isOneBalance(balance: bigint) {
     const params = withoutCoinParams(intent.token, address, at);
@@ -204,8 +204,8 @@ async function isCanonical(rpc: Rpc, { number, hash }: BlockReference) {
 
 /**
  * Returns the parameters of an `eth_call` that reads the vault's balance of `token`, with the
- * vault's native balance overridden to zero. Coins or tokens that are sent to other accounts do not
- * change the result.
+ * vault's native balance overridden to zero. Nobody can change the result by sending coins or
+ * tokens to other accounts, because the call overrides only the vault's balance.
  *
  * @param at a block parameter of `eth_call`
  */
@@ -215,7 +215,8 @@ export function withoutCoinParams(token: Hex, vault: Hex, at: unknown): unknown[
 }
 
 /**
- * Returns whether the token is the native coin: without the coin, its balance is lower.
+ * Returns whether the token is the native coin. If so, the vault's token balance is lower in a call
+ * that overrides its native balance with zero.
  *
  * @param answer the response to {@link withoutCoinParams}
  */

@@ -112,7 +112,7 @@ export type ProveEventOptions = Omit<GatherOptions, "rpcs"> & {
 /** The options for one chain. */
 type ChainOptions = GatherOptions & { readonly confirmations: number };
 
-/** A client, which proves the service's records. */
+/** A client, which verifies the service's records. */
 type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
 
 /**
@@ -290,8 +290,7 @@ const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | u
   },
   async "address.reverted"(input) {
     const { state } = await readStateAt(input);
-    // The event says that an execution or recovery was reverted, so either of these states
-    // contradicts the event.
+    // The fact `reverted` means that the address is neither executed nor recovered.
     if (state === "executed" || state === "recovered") return undefined;
     if (state !== input.claimed.status.state) return undefined;
     return { fact: "reverted", state, depth: computeDepth(input) };
