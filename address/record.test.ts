@@ -46,7 +46,7 @@ describe("verifyRecord", () => {
       ]);
   });
 
-  test("verifyRecord refuses another intent, even with matching terms", () => {
+  test("verifyRecord refuses another intent, even if the terms are also of that intent", () => {
     const { intent, terms } = makeRecord({ ...sample, recovery: shop });
     assert.deepEqual(refusals({ ...record, intent, terms }), ["address address_mismatch"]);
   });

@@ -152,7 +152,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
   });
 
-  test("`returns` works offline, or with a service's settings", async () => {
+  test("`returns` works offline, and reads only the executor's rules from a service", async () => {
     const offline = await run(["returns"], JSON.stringify(record));
     assert.deepEqual(JSON.parse(offline.out), deriveReturns(record));
     assert.equal((await run(["returns", record.terms])).out, offline.out);
@@ -179,7 +179,7 @@ describe("executable-address", () => {
     assert.equal((await run(["returns", record.address])).status, 2);
   });
 
-  test("`create` and `lookup` call the service", async () => {
+  test("`create` and `lookup` use the service, and only `create` sends the API key", async () => {
     const keys: (string | undefined)[] = [];
     const server = await serve((request, response) => {
       keys.push(request.headers.authorization);

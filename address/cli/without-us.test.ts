@@ -239,7 +239,7 @@ describe("commands without the service, with one of three nodes lying", () => {
     assert.deepEqual(status.recoverable, []);
     assert.equal(status.recoveries.length, 1);
   });
-  test("`recover` accepts another token or the transaction that sent it", async () => {
+  test("`recover` accepts any token, or the transaction that sent it", async () => {
     for (const name of ["token", "transaction"]) {
       const token = await world.newToken();
       const { transactionHash } = await world.pay(records.done!.address, 77n, token);

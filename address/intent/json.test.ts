@@ -32,7 +32,7 @@ describe("parseJson", () => {
       assert.deepEqual(issuesOf(text), [`repeated_field: field ${key} is repeated`]);
     });
 
-  test("control: accepts equal keys of different objects, and marks in strings", () => {
+  test("accepts the same key in different objects, and punctuation in strings", () => {
     const value = { a: { a: [{ a: 1 }, { a: 2 }] }, b: '"{:,}\\', c: "a", '{"': { "\\": [] } };
     for (const indent of [0, 2])
       assert.deepEqual(parseJson(JSON.stringify(value, null, indent)), value);

@@ -38,8 +38,8 @@ function refusedBySolc(words: readonly string[], source: (word: string) => strin
     };
     const fatal = errors.filter(({ severity }) => severity === "error");
     const found = new Set(fatal.map(({ sourceLocation }) => sourceLocation.file));
-    // If a compiler stage refuses one file, the next stage does not report the errors of the other
-    // files.
+    // If the compiler refuses a file in one stage, it skips the later stages for all files. So the
+    // remaining files are compiled again, until the compiler refuses none.
     if (found.size === 0) return words.filter((word) => !left.includes(word));
     left = left.filter((word) => !found.has(word));
   }

@@ -354,7 +354,7 @@ describe("parseIntent", () => {
     assert.equal(reads, 1);
   });
 
-  test("a getter and `options.check` can call the library", () => {
+  test("a getter or `options.check` can call the library without an effect on the result", () => {
     const inner = { ...sample, amount: "7" };
     const value = {
       ...sample,

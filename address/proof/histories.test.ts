@@ -1,4 +1,4 @@
-// Proves every possible history of a vault with the blocks of a real node.
+// Proves the outcomes of vaults with different histories, from the blocks of a real node.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -20,7 +20,7 @@ import {
 import { vaultCodes } from "./vault-code.ts";
 
 for (const hardfork of ["prague", "osaka"] as const) {
-  describe(`proofs of a vault's history under ${hardfork}`, () => {
+  describe(`proofs of a vault's history with the hardfork ${hardfork}`, () => {
     let world: World;
     before(async () => {
       world = await startWorld(undefined, hardfork);
@@ -168,7 +168,7 @@ for (const hardfork of ["prague", "osaka"] as const) {
       await assert.rejects(proveAddress(record, { rpcs }), { code: "unproved" });
     });
 
-    test("a proof throws if the node does not have the transaction", async () => {
+    test("askEvents throws if the transaction is missing or has another hash", async () => {
       const record = await world.newRecord();
       await world.pay(record.address, 100n);
       const { transactionHash, blockHash } = await world.execute(record);

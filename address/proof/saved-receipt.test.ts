@@ -198,7 +198,8 @@ describe("spec/receipt-vectors.json", () => {
   test("verifyReceipt counts the blocks from an execution to a trusted block", () => {
     const { proof, payments } = receipts[2]!;
     const { execution, block } = proof;
-    // The last header is the outcome's block, so the execution's own block need not be trusted.
+    // The headers lead from the execution's block to the outcome's block, so the caller does not
+    // have to trust the execution's block.
     const found = verifyReceipt(receipts[2], [block.hash, payments[0]!.block.hash]);
     assert.equal(found.execution?.depth, block.number - execution!.block.number);
     assert.ok(found.execution.depth > 1);

@@ -43,7 +43,7 @@ describe("deriveReturns", () => {
     }
   });
 
-  test("a return that is possible only after the expiry has the next second as its time", () => {
+  test("a return after the expiry is possible one second after `expirationTimestamp`", () => {
     const { returns } = deriveReturns(makeRecord(sample), policy);
     const timed = returns.filter(({ notBefore }) => notBefore !== null);
     assert.deepEqual(

@@ -1,6 +1,6 @@
-// Tests how a status is read, in the cases that need no chain. At every step of random histories,
-// service/chain/status/*.test.ts compare the library's status with a real chain, with the service's
-// status, and with the contract.
+// Tests how a status is read, in the cases that need no chain. The tests in service/chain/status
+// compare the library's status with a real chain, with the service's status, and with the contract,
+// at every step of random histories.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -258,7 +258,7 @@ describe("addEvents", () => {
     );
   });
 
-  test("addEvents throws for an execution after the vault was used", () => {
+  test("addEvents throws for an execution that follows another event of the vault", () => {
     const refusal = message(
       `${record.address}: expected one execution before any recovery, found a later one in block 8`,
     );

@@ -5,7 +5,10 @@ import fc from "fast-check";
 import { type AbiParameter, getAddress } from "viem";
 import type { Hex, Intent } from "../intent/intent.ts";
 
-/** A parameter. The type and the value are stored as text and in the format that viem expects. */
+/**
+ * A parameter. Its type and its value are stored twice: as the text of an intent, and in the format
+ * that viem expects.
+ */
 type Drawn = { spelled: string; type: string; components?: AbiParameter[]; value: Both };
 type Both = { text: Nested; plain: unknown };
 type Nested = string | Nested[];
@@ -120,7 +123,10 @@ const call = fc
     },
   }));
 
-/** Generates any intent that the library accepts, with every type, nested up to three levels. */
+/**
+ * Generates intents that the library accepts, with parameters of every type, nested up to three
+ * levels.
+ */
 export const intents: fc.Arbitrary<DrawnIntent> = fc
   .record({
     token: ownAddress,

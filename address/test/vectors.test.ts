@@ -1,6 +1,6 @@
-// Tests the library, the contracts, and the service with the same vectors (spec/vectors.json). `npm
-// run vectors -w address` recomputes terms and addresses. Run that command only if the factory's
-// address or PREFIX has changed in the contracts' snapshot.
+// Tests the library with spec/vectors.json. contracts/test/Vectors.t.sol tests the factory with the
+// accepted vectors of the same file. `npm run vectors -w address` recomputes terms and addresses.
+// Run that command only if the factory's address or PREFIX has changed in the contracts' snapshot.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

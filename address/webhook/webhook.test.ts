@@ -59,7 +59,7 @@ describe("verifyWebhook", () => {
       assert.rejects(verifyWebhook(text, headers, options), { name: "WebhookError", message }));
   }
 
-  test("verifyWebhook throws `TypeError` without exactly one valid key", async () => {
+  test("verifyWebhook throws `TypeError` unless its options contain one valid key", async () => {
     const wrong: [WebhookOptions, string][] = [
       [{}, "expected a secret or a publicKey, found neither"],
       [{ secret, publicKey: "whpk_" }, "expected a secret or a publicKey, found both"],
