@@ -137,7 +137,7 @@ describe("a launch executes exactly once", () => {
     ["the third transaction", 3],
   ] as const) {
     test(
-      `although a node returned an error for ${what} and mined it`,
+      `although a node mined ${what} but returned an error for it`,
       counted === 1 ? {} : onlyLong,
       async (t) => {
         const chain = await startChain(t);

@@ -42,7 +42,7 @@ export type Launch = {
    * before it is sent, and waits until it is mined.
    */
   request: ReturnType<typeof journaled>;
-  /** All endpoints. When the launch reads the address, at least `quorum` of them must agree. */
+  /** All endpoints. When the launch reads the address, at least `quorum` endpoints must agree. */
   rpcs: readonly Rpc[];
   quorum: number;
   pollMs: number;

@@ -90,7 +90,7 @@ describe("a launch that is repeated after a reorganization", () => {
     });
   }
 
-  test("accepts an original transaction that was mined instead of its replacement", async (t) => {
+  test("accepts a transaction that was mined instead of its replacement", async (t) => {
     const { chain, undo } = await startChain(t);
     const { client } = chain;
     await client.setAutomine(false);
@@ -121,7 +121,7 @@ describe("a launch that is repeated after a reorganization", () => {
   });
 
   test(
-    "deploys the factory again if its transaction preceded the deployer",
+    "deploys the factory again if its transaction was mined before the deployer's",
     onlyLong,
     async (t) => {
       const { chain, undo } = await startChain(t);
@@ -141,7 +141,7 @@ describe("a launch that is repeated after a reorganization", () => {
 });
 
 describe("a launch that waits for its payment", () => {
-  test("deploys contracts again that a reorganization removed", async (t) => {
+  test("redeploys contracts that a reorganization removed", async (t) => {
     const { chain, undo, assertPaidOnce } = await startChain(t);
     let isUndone = false;
     const { pay } = chain;

@@ -127,7 +127,7 @@ async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
   return sent;
 }
 
-/** @throws unless it is certain that the mined transaction had no effect */
+/** @throws if the mined transaction may have had an effect */
 async function assertGone(sending: Sending, sent: Sent): Promise<void> {
   const receipt = await sending.readReceipt(sent.hash);
   const address = codeAfter(sent.raw);
