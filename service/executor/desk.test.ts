@@ -44,10 +44,7 @@ describe("a request for the status of an address", () => {
   let stores: Store[];
   let drawn = 0;
 
-  /**
-   * Opens the functions of one server. `look` finds the job of an address and makes it due if
-   * necessary.
-   */
+  /** Opens one API server. `look` finds the job of an address and makes it due if necessary. */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];
     return {
@@ -122,7 +119,7 @@ describe("a request for the status of an address", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("retries a return after an hour if it was not worth its gas", async () => {
+  test("retries a return that was not worth its gas, but only after an hour", async () => {
     const address = newAddress();
     const recoverable = [{ token: native, amount: "1" }];
     const dust = { state: "executed" as const, recoverable };
@@ -147,7 +144,7 @@ describe("a request for the status of an address", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
-  test("makes a job due that waits for more money if the address is now funded", async () => {
+  test("wakes a job that waits for more money if the address is now funded", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, { state: "partially_funded", balance: "1" }));

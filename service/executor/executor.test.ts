@@ -39,8 +39,8 @@ describe("the executor on a real chain", () => {
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), "executor-"));
     store = await openStore({ dataDirectory: directory });
-    // Each test starts on a new day, because an executor with a new database charges all
-    // transactions that its key sent today to its budget.
+    // Each test has a new database, so the executor charges all transactions that its key sent on
+    // this day to the day's budget. Therefore, each test starts on a new day.
     await world.client.increaseTime({ seconds: 86_400 });
     await world.mine();
     executor = start();

@@ -25,7 +25,7 @@ const names = (list: readonly Ready[], within = limits) =>
   );
 
 describe("formBatches", () => {
-  test("puts a job that failed before into a separate transaction", () => {
+  test("creates a separate transaction for a job that failed before", () => {
     assert.deepEqual(names([ready("a", 9), ready("b", 9, 1), ready("c", 9)]), ["ac", "b"]);
   });
 
@@ -44,7 +44,7 @@ describe("formBatches", () => {
     assert.deepEqual(names(many, { ...limits, affords }), ["ab", "c"]);
   });
 
-  test("puts a job that exceeds the limits into a separate transaction", () => {
+  test("creates a separate transaction for a job that exceeds the limits of a batch", () => {
     assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
   });
 
@@ -70,7 +70,7 @@ describe("formBatches", () => {
 });
 
 describe("computeShares", () => {
-  test("divides the gas in proportion to the gas of each job", () => {
+  test("splits a batch's gas in proportion to the estimates of its jobs", () => {
     const [batch] = formBatches(
       [ready("a", 84_000), ready("b", 60_000), ready("c", 60_001)],
       limits,
@@ -84,7 +84,7 @@ describe("computeShares", () => {
     );
   });
 
-  test("also divides the gas by the bytes of each job if the chain has a data fee", () => {
+  test("gives a job with more calldata a larger share if the chain has a data fee", () => {
     const [batch] = formBatches([ready("a", 60_000, 0, 9000), ready("b", 60_000)], limits);
     const [without, withFee] = [0, 100].map((gasPerByte) =>
       computeShares(batch!, gasPerByte).map(({ gas }) => gas),

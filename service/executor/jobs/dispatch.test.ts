@@ -45,8 +45,8 @@ after(async () => {
 });
 
 /**
- * Tries to send one execution with one key. Returns the reason why its job has to wait, and the
- * number of seconds.
+ * Tries to send one execution with one key. Returns the reason why the execution's job has to wait,
+ * and the seconds until its retry.
  *
  * @param nonces the nonce that each endpoint returns; undefined if the endpoint returns an error
  * @param unmined the number of the key's pending transactions

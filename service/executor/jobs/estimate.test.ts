@@ -36,7 +36,7 @@ describe("a recovery of several tokens", () => {
     });
   });
 
-  test("waits with the reason of a transfer that fails", () => {
+  test("waits with the reason of the failed transfer", () => {
     assert.deepEqual(combineEstimates(tokens, [fails, unknown]), {
       transfers: [],
       reason: "CallFailed",

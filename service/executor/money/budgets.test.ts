@@ -46,8 +46,8 @@ describe("the budget for costs that tips do not cover", () => {
   });
 });
 
-describe("a cost that may use only a part of each budget", () => {
-  test("is refused if it exceeds that part of a budget", () => {
+describe("a cost that is limited to half of each budget", () => {
+  test("is refused if the total spending would exceed half of a budget", () => {
     const half = 2n;
     const budgets = open({});
     assert.equal(budgets.refusal(payer("a"), 25n, half), undefined);

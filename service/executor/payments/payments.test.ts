@@ -70,7 +70,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kept(record), all);
     });
 
-    test("saves the new payment if a reorganization replaces a block with a payment", async () => {
+    test("replaces the saved payment if a reorganization replaces its block", async () => {
       const record = await world.newRecord();
       await saveRecords(store, [record]);
       const running = start();

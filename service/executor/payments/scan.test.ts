@@ -197,7 +197,8 @@ describe("the first check of a new address for earlier payments", () => {
     const record = await world.newRecord({ secondsLeft: 300 });
     const value = 10n ** 17n;
     await world.client.setBalance({ address: record.address, value });
-    // A poll that began before the payment would read the record at an older block.
+    // Waits for a new poll. A poll that began before the payment would read the balance at a block
+    // without the payment.
     await sweptNow(sqlite);
     await saveRecords(sqlite, [record]);
     await until("it is seen", async () => {

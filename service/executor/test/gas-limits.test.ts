@@ -114,7 +114,7 @@ describe("an execution", () => {
   });
 
   test(
-    "completes the work of calls whose work depends on the gas limit, after a warning",
+    "completes calls whose work depends on the gas limit, although the check warned about them",
     onlyLong,
     async () => {
       const done = async (address: Hex) =>

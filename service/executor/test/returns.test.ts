@@ -128,7 +128,8 @@ const changeFiat = (data: Hex) => send(owner, fiat, data);
  */
 async function payThenChange(one: Order, data: Hex): Promise<void> {
   const nonce = await client.getTransactionCount({ address: owner, blockTag: "pending" });
-  // Waits in the transaction pool for the payment, which has the previous nonce.
+  // This transaction stays in the transaction pool until the payment is mined, because the payment
+  // has the previous nonce.
   await client.sendTransaction({ to: fiat, data, gas: 100_000n, nonce: nonce + 1 });
   await pay(one, 25n * unit);
   await until("USDC is changed", async () => {
@@ -262,7 +263,7 @@ describe("money that a payer sent by mistake", () => {
     await assertReturned(one, "twice", 50n * unit);
   });
 
-  test("another listed token is returned after the execution", async () => {
+  test("a listed token other than the intent's is returned after the execution", async () => {
     const one = await order();
     await pay(one, 7n * unit, otherToken);
     await until("it is seen", async () => {
@@ -380,7 +381,7 @@ describe("a payment in a token that is paused or blocks an address", () => {
     assert.equal(found.args.amount, unit);
   });
 
-  test("can be moved only by `recovery` if the token blocks it", onlyLong, async () => {
+  test("can be moved only by `recovery` while the token blocks `recovery`", onlyLong, async () => {
     const one = await order({ token: fiat });
     const { intent } = one.record;
     await changeFiat(fiatTokenData.block(intent.recovery));

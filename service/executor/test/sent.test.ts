@@ -309,7 +309,7 @@ describe("a hostile token", () => {
     await until("the limit is reached", async () => (await sent()) >= all);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     assert.equal(await sent(), all);
-    // Neither other accounts nor the account's own payments are affected.
+    // The limit affects neither other accounts nor the account's own payments.
     for (const id of [accountId, newAccount()]) {
       const paid = await openRecord(86_400, id);
       await mineOver(paid);

@@ -43,7 +43,7 @@ async function executionsOf(record: AddressRecord) {
 }
 
 describe("an address that requests 25 and accepts 24.75", () => {
-  test("waits with a balance of 24.7, and is executed with a balance of 24.8", async () => {
+  test("waits while its balance is 24.7, and is executed at a balance of 24.8", async () => {
     const record = await newTolerant("short");
     const before = await world.balanceOf(shop);
     await pay(record, (247n * unit) / 10n);

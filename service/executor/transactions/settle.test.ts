@@ -72,7 +72,7 @@ describe("compareReceipts", () => {
   });
 });
 
-describe("the final block of endpoints with the tag `finalized`", () => {
+describe("the final block of a chain with the tag `finalized`", () => {
   const blockAt = (number: number) => {
     const [hash, parentHash] = [`0x${"05".repeat(32)}`, `0x${"04".repeat(32)}`];
     const limits = { gasLimit: "0x1c9c380", baseFeePerGas: "0x1" };

@@ -88,7 +88,7 @@ describe("writeNewKey", () => {
     assert.ok(!existsSync(password));
   });
 
-  test("writes a key that its password opens, to files that only their owner can read", () => {
+  test("creates an encrypted key, in files that only their owner can read", () => {
     const address = writeNewKey(keystore, password);
     const opens = (executorKeystore: string) =>
       openSigner({ executorKeystore, executorPasswordFile: password }).address;

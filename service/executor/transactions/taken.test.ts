@@ -66,7 +66,7 @@ describe("traces from three endpoints", () => {
     assert.equal(await read(), undefined);
   });
 
-  test("are used if two are equal, and the third endpoint is reported", async () => {
+  test("are used if two of three are equal, and the other endpoint is reported", async () => {
     const { read, events } = await passOver([
       [1, 79_999],
       [30_000, 50_000],
@@ -127,12 +127,12 @@ describe("the gas of each item in a batch without a trace", () => {
     { address: failed, gas: 137_500 },
   ];
 
-  test("is the estimate for an item that ran, and the rest for a failed item", () => {
+  test("is at most the estimate for an item that ran, and the rest for a failed item", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });
 
-  test("is at most its share for a failed item that used little gas", () => {
+  test("is proportional to the estimates if the batch used less gas than estimated", () => {
     const taken = divideGas(shares, 120_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
   });

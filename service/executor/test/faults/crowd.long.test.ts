@@ -38,7 +38,7 @@ describe("the executor", () => {
       tuning: { ...core.tuning, batchItemsMax },
     }));
     context.after(running.stop);
-    // The newest block can contain the last executions of the previous test.
+    // The newest block can contain the last executions of the previous test, so it is not counted.
     const fromBlock = (await world.client.getBlockNumber()) + 1n;
     for (let block = 0; block < 10; block++) {
       const some = records.slice((block * count) / 10, ((block + 1) * count) / 10);

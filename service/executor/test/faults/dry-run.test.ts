@@ -85,7 +85,8 @@ test("a dry run signs nothing and reports the maximum cost", async (context) => 
     const receipt = await world.client.getTransactionReceipt({ hash });
     const { gasUsed, effectiveGasPrice, blockNumber } = receipt;
     paid += gasUsed * effectiveGasPrice;
-    // The base fee falls with each empty block, and a slow machine mines more empty blocks.
+    // `worth` is the cost at the planned base fee. On a slow machine, the actual base fee is lower,
+    // because each empty block lowers it, and a slow machine mines more empty blocks.
     worth += gasUsed * (effectiveGasPrice - (await baseFeeAt(blockNumber)) + plannedFee);
   }
   const most = BigInt(plan.weiMax);

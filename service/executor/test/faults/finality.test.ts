@@ -77,7 +77,8 @@ describe("the executor after an execution", () => {
     await pay(record, 130n);
     const isExecuted = async () => (await fateOf(record)).executed === 1;
     assert.ok((await blocksUntil(running, isExecuted)) <= 4);
-    // The last poll may have begun before the execution was mined.
+    // The last poll may have begun before the execution was mined, so the next poll may set the
+    // reason.
     const waits = async () => (await reasonOf(record)) === "awaiting_confirmations";
     await until("it waits for confirmations", waits, 30);
     const isReturned = async () => (await fateOf(record)).recovered === 30n;

@@ -177,7 +177,7 @@ describe("an executor with two keys", () => {
   });
 
   test(
-    "control: uses an empty key if its only endpoint reports a wrong balance",
+    "control: uses an empty key if the only endpoint reports a wrong balance",
     onlyLong,
     async () => {
       const wei = await world.client.getBalance({ address: first });

@@ -115,7 +115,7 @@ describe("an executor with a private relay", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("sends to other endpoints after `sendFallbackBlocks` blocks", async (context) => {
+  test("uses all endpoints after `sendFallbackBlocks` blocks", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);
@@ -129,7 +129,8 @@ describe("an executor with a private relay", () => {
 
   /** @returns the priority fee of the executed transaction in wei */
   async function hold(context: TestContext, priorityMax: bigint, isEnough: string, times: number) {
-    // The fee history has ten blocks, so these blocks remove the blocks of earlier tests.
+    // The suggested fee depends on the last ten blocks. After ten new blocks, the transactions of
+    // earlier tests do not affect it.
     await world.mine(10);
     const fees = { perGasMax: 20n * gwei, priorityMax };
     const running = await payWith(context, "drops_broadcasts", alone, { fees, stuckSeconds: 0 });
@@ -185,7 +186,7 @@ describe("an underpriced error", () => {
   }
   const stuckSeconds = 10_000;
 
-  test("does not raise the fee if it comes from the only endpoint that works", async (context) => {
+  test("does not raise the fee even if the only working endpoint returns it", async (context) => {
     refusal = "replacement transaction underpriced";
     const down = await startProxy(world.rpcUrl);
     context.after(down.stop);
@@ -195,14 +196,14 @@ describe("an underpriced error", () => {
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("does not raise the fee if it comes from the only endpoint", onlyLong, async (context) => {
+  test("does not raise the fee even if the only endpoint returns it", onlyLong, async (context) => {
     refusal = "replacement transaction underpriced";
     const urls = { rpcUrls: [relay.url], stuckSeconds };
     const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("does not raise the fee if it comes from the only relay", onlyLong, async (context) => {
+  test("does not raise the fee even if the only relay returns it", onlyLong, async (context) => {
     refusal = "replacement transaction underpriced";
     const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", alone, { stuckSeconds }));

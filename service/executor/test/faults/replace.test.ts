@@ -109,7 +109,7 @@ test("a transaction is replaced only if the key's balance covers the cost", asyn
   world.stopTicking();
 });
 
-describe("a transaction that a zero-value transfer replaces", () => {
+describe("a transaction that is replaced by a zero-value transfer", () => {
   const plenty = 10n ** 24n;
   const refusal = { error: { code: -32000, message: "exceeds block gas limit" } };
 
@@ -238,7 +238,7 @@ describe("a transaction that a zero-value transfer replaces", () => {
       const { count } = start(context, gate, asFailure ? countsAsFailure : undefined);
       const records = await paidTogether();
       await until("it is sent", async () => count("sent") > 0);
-      // The executor abandons a transaction that nodes have refused for a minute.
+      // The executor abandons a transaction a minute after nodes first refused it as too large.
       await oneBlock(61);
       await until("it is replaced", async () => count("replaced") > 0);
       gate.does = "pass";

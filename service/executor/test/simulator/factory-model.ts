@@ -175,7 +175,10 @@ export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env
   });
 }
 
-/** Runs each item independently. Another execution of the same address is not a failure. */
+/**
+ * Runs each item independently. The execution of an address that is already executed has no effect,
+ * and is not a failure.
+ */
 export function batch(
   state: State,
   items: readonly Item[],

@@ -205,7 +205,7 @@ describe("a chain that is rarely read because no address is open", () => {
     });
   }
 
-  test("is read at every poll again after an address is created", async () => {
+  test("is read at every poll as soon as an address is created", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();
@@ -228,7 +228,7 @@ describe("a chain that is rarely read because no address is open", () => {
     await world.stop();
   });
 
-  test("is rarely read again after its only address is executed", async () => {
+  test("is no longer read at every poll after its only address is executed", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
     await world.runFor(warmUpSeconds);
     const before = world.calls();

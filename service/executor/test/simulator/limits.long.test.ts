@@ -212,7 +212,7 @@ describe("payments are executed although only one endpoint answers log queries",
     }
   });
 
-  test("control: ten times later if the executor also does not read balances", async () => {
+  test("control: takes ten times as long if balances are not read either", async () => {
     const { ownWaitBlocksMax } = await historyOf(
       1,
       [withoutLogs, omits],

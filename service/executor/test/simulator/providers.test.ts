@@ -43,8 +43,8 @@ async function historyWith(
   const passesMs: number[] = [];
   const endpoints = Array.from({ length: endpointCount }, (_, index): Endpoint => {
     return simulatedEndpoint(`rpc${index}`, scheduler, async (calls) => {
-      // The first endpoint may still receive repeated calls of the previous poll, so only the other
-      // endpoints show when a poll begins.
+      // The first endpoint may still receive retries from the previous poll, so only a call to
+      // another endpoint shows that a poll has begun.
       if (index > 0) passBeganMs ??= scheduler.now();
       await scheduler.sleep(5 + random() * 100);
       const request = { ms: scheduler.now(), random, index };

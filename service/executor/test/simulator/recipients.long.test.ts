@@ -67,8 +67,8 @@ async function historyOf(
   keepRunning("a", world, endpoints, scheduler, random, safe, () => {}, tuning);
   await scheduler.run(endSeconds * 1000);
   const rows = await world.db.selectFrom("payments").selectAll().execute();
-  // A payment that is older than its record is ignored, because the executor finds it only if it
-  // reads its block again.
+  // Ignores payments that precede their records. The executor saves such a payment only if it reads
+  // the payment's block again.
   const paid = rows
     .filter(({ address, block_number }) => {
       const since = startSeconds + (world.knownAt.get(toHex(address)) ?? 0);
@@ -82,8 +82,8 @@ async function historyOf(
 }
 
 /**
- * Removes all records. The returned function restores a record when the executor reads the logs of
- * a block with a payment to it.
+ * Removes all records. Returns a function that restores the records of all addresses that were paid
+ * in the blocks of a log query.
  */
 async function takeRecords({ db, chain }: World) {
   const rows = await db.selectFrom("records").selectAll().execute();
@@ -117,7 +117,7 @@ describe("a payment is found if its address is created while logs are queried", 
     });
   }
 
-  test("control: only if balances or logs are read again", async () => {
+  test("control: is missed if blocks are read only once and balances never", async () => {
     const tuning = { recordsPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));
@@ -144,8 +144,8 @@ describe("all payments are found if each endpoint refuses log queries", () => {
   }
 });
 
-describe("log queries of the service", () => {
-  test("are for recipients on a busy chain", async () => {
+describe("the log queries of an executor", () => {
+  test("select logs by recipient on a busy chain", async () => {
     for (const seed of seeds) {
       const few = await historyOf(seed, {});
       const all = await historyOf(seed, { tuning: byTokens });
@@ -157,13 +157,13 @@ describe("log queries of the service", () => {
     }
   });
 
-  test("are for tokens on a quiet chain", async () => {
+  test("select logs by token on a quiet chain", async () => {
     const { faults, queries } = await historyOf(1, { strangers: 0 });
     assert.deepEqual(faults, []);
     assert.ok(queries.byTokens > 0, JSON.stringify(queries));
   });
 
-  test("are for tokens if there are too many addresses", async () => {
+  test("select logs by token if there are more than `recipientsMax` addresses", async () => {
     const { faults, queries } = await historyOf(1, { tuning: { recipientsMax: 4 } });
     assert.deepEqual(faults, []);
     assert.ok(queries.byRecipients < 60 && queries.byTokens > 200, JSON.stringify(queries));

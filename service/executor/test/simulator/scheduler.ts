@@ -38,7 +38,7 @@ export function createScheduler(): Scheduler {
     sleep: (ms) => new Promise((resolve) => at(clock + ms, resolve)),
     async run(untilMs) {
       for (;;) {
-        // After one macrotask, all tasks wait for a time.
+        // After one macrotask, every task is waiting for a scheduled time.
         await macrotask();
         let next = 0;
         for (let i = 1; i < queue.length; i++) {

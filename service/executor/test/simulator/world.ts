@@ -302,8 +302,8 @@ function schedulePayments(
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
   if (random() < 0.2 * times) pay(when + 300 + random() * 1500, vault.amount);
-  // Arrives later, because for a new record, the executor reads only the balance of the intent's
-  // token.
+  // The payment in another token arrives after the record was created. The executor would not find
+  // an earlier payment, because it reads only the balance of the intent's token for a new record.
   if (random() < 0.15)
     pay(
       when + 300,
