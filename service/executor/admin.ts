@@ -105,8 +105,9 @@ export const executorCommands: Command[] = [
  * Returns the chain given by `--chain`. Without this option, returns every chain on which an
  * executor has run with this database, or all chains in the chains file if none has run yet.
  *
- * @throws {Error} if `--chain` specifies an unknown chain, or if the chains file and the database
- *   list different chains, because the service probably uses another file
+ * @throws {Error} if `--chain` specifies an unknown chain. Without `--chain`, throws if the chains
+ *   file and the database list different chains, because the chains file is then probably not the
+ *   service's file
  */
 async function findChainsToPause(
   { db }: Store,

@@ -43,7 +43,7 @@ export function openDesk(
     },
     /**
      * Returns whether an executor is running on the chain and is not paused. A killed executor
-     * counts as running until its lease has not changed for a minute.
+     * counts as running for a minute after the last change of its lease.
      */
     async isActive(chainId: number): Promise<boolean> {
       const [renewed, paused] = await Promise.all([isRenewed(chainId), isPaused(db, chainId)]);
@@ -63,8 +63,8 @@ export function openDesk(
 }
 
 /**
- * Returns a function that finds the amounts that the executor has sent to `recovery` from an
- * address on other chains, sorted by block.
+ * Returns a function that finds the amounts that the executor has sent from an address to
+ * `recovery` on chains other than `chainId`, sorted by block.
  */
 export function returnsFinder(
   db: Kysely<Tables>,
@@ -161,8 +161,8 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
- * For this time after an address's last payment, status requests do not wake a job that was not
- * worth its gas.
+ * A status request wakes a job that was not worth its gas only if money was last detected at least
+ * this long ago.
  */
 const worthlessSeconds = 3600;
 
@@ -194,7 +194,7 @@ export function openWake(
       await hintJobs(db, chainId, [{ address, block, isEnough: state === "funded" }]);
       return true;
     } catch (err) {
-      // The status is still correct, and the next status request tries again.
+      // The status is correct even if the job was not changed. The next status request tries again.
       logLimited("wake", (leftOut) => {
         log.warn({ err, address, leftOut }, "a payment could not be reported to the executor");
       });
@@ -225,7 +225,7 @@ function isNews(
     job.state === "waiting" &&
     job.reason === ("underfunded" satisfies Reason);
   // This process and the executor may use different endpoints, which may disagree for a long time.
-  // So a status request makes a job due at most once per block.
+  // So status requests make a job due at most once per block.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== ("not_worth_its_gas" satisfies Reason))
     return false;

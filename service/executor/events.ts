@@ -229,8 +229,8 @@ const kinds: Kinds = {
 type Report = (event: ExecutorEvent) => void;
 
 /**
- * Registers the metrics. Returns a function that returns, for a chain, the function that counts and
- * logs its events.
+ * Registers the metrics. Returns a function that creates a `Report` for a chain, which counts and
+ * logs the chain's events.
  */
 export function openReports(registry: Registry, log: Logger): (chainId: number) => Report {
   const count = countEvents(registry);
@@ -309,7 +309,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     if (event.kind === "lease_taken") gauges.leads.set({ chain }, 1);
     else if (event.kind === "lease_lost") {
       gauges.leads.set({ chain }, 0);
-      // The process that has the lease now reports these gauges.
+      // From now on, another process has the lease and reports these gauges.
       const { balance, due, waited, inFlight, budget } = gauges;
       for (const gauge of [due, waited, inFlight, budget]) gauge.remove({ chain });
       for (const sender of senders.get(chain) ?? []) balance.remove({ chain, sender });

@@ -23,7 +23,7 @@ import type { TipPrices } from "./money/tips.ts";
 export type Pass<Memory = unknown> = {
   parts: Parts;
   memory: Memory;
-  /** Allows this process to write for the chain. */
+  /** The lease that allows this process to write the chain's data. */
   fence: Fence;
   view: View;
   /** The current block time, including the time since the newest block. */

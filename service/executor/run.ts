@@ -150,12 +150,13 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
   for (const key of keys) {
     if (!isPaused) await keepUp(key, budgets);
-    // Opening the purse reports the key's balance, even if the key has nothing to send.
+    // `openPurse` also reports the key's balance, so it is called even if the key has nothing to
+    // send.
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await searchLateJobs(pass);
-  // No jobs are handled if the newest block is below the last block with known logs, because its
-  // balances are outdated.
+  // If the newest block is below the last block with known logs, the balances at the newest block
+  // are outdated, so no jobs are handled.
   const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);

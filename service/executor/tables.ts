@@ -21,7 +21,7 @@ declare module "../store/tables.ts" {
      */
     executor_leases: { chain_id: number; holder: string; epoch: number; renewals: number };
     /**
-     * An address that received money on a chain, which may not be the intent's chain. `due_at` is
+     * An address that received money on a chain. The intent can be for another chain. `due_at` is
      * null if there is nothing to do until more money arrives. `not_before` is the end of the
      * backoff after a failure. `detected_at` and `detected_block` say when money was last detected.
      */

@@ -1,6 +1,6 @@
 // Groups executions or recoveries into transactions, sets their gas limits, and decides whether
-// tips or the operator's budgets pay for them. A job for which neither pays waits, and does not
-// delay other jobs.
+// tips or the operator's budgets pay for them. If neither tips nor budgets pay for a job, the job
+// waits, and other jobs are not delayed.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";

@@ -20,8 +20,8 @@ type History = {
 
 /**
  * Fees in wei. `perGas` is the fee per gas that a transaction has to offer now. `recovery` is the
- * approximate cost of recovering one token. Amounts that are worth less are not returned until more
- * money arrives.
+ * approximate cost of recovering one token. An amount that is worth less does not justify a
+ * recovery.
  */
 type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
 
@@ -110,7 +110,10 @@ function decideOver({ wanted, chain, vault, history, fees, ...facts }: Facts): D
   return findWait(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
 }
 
-/** Returns the policy without the intent's own token if that token is a look-alike. */
+/**
+ * Returns the policy for an address. If the intent requests a look-alike token, that token is
+ * treated like a listed token.
+ */
 function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
   if (!token || !policy.lookalikes.has(token)) return policy;
   const lookalikes = new Map([...policy.lookalikes].filter(([each]) => each !== token));
@@ -118,7 +121,7 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
 }
 
 /**
- * Returns the tokens that are worth sending to `recovery`. If another token is returned, the native
+ * Returns the tokens that are worth sending to `recovery`. If any token is returned, the native
  * coin is returned too, because it adds little cost. Otherwise, the native coin must be worth the
  * gas.
  *

@@ -39,7 +39,10 @@ import {
 
 const method = "eth_estimateGas";
 
-/** `turn` counts the calls of the estimate functions. Each call starts with another endpoint. */
+/**
+ * `turn` counts the calls of the estimate functions, so that successive calls start with different
+ * endpoints.
+ */
 export type EstimateMemory = { estimates: { turn: number } };
 
 export const openEstimateMemory = (): EstimateMemory => ({ estimates: { turn: 0 } });
@@ -187,8 +190,8 @@ async function estimateAll(
 }
 
 /**
- * Combines the endpoints' estimates for a call. If there are three or more, also records which
- * endpoints disagree with the result.
+ * Combines the endpoints' estimates for a call. If at least three endpoints answered, also records
+ * the endpoints whose outcome (success or failure) differs from the result.
  */
 function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   const result = judge(votes.map(({ estimate }) => estimate));
@@ -263,7 +266,7 @@ const groupMax = 50;
 const callMsMax = 1500;
 const slowMsMax = 500;
 
-/** An endpoint that does not support the method is not asked again for this time. */
+/** An endpoint that does not support the method is asked again only after this time. */
 const missingMs = hourMs;
 
 /**

@@ -2,8 +2,8 @@
 // but somebody reported that an address received them. A token's contract can do anything, and a
 // report is free. So the executor handles reported tokens last, and limits their number. Each token
 // has its own transaction with a fixed gas limit. The transaction is sent only if the token moves
-// from the address to `recovery` in a simulation. Reported tokens can use at most half of each
-// budget.
+// from the address to `recovery` in a simulation. No transaction for a reported token is sent if it
+// would raise the day's spending above half of a budget.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { measureReturn } from "../../chain/sent.ts";
@@ -24,16 +24,20 @@ import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatc
  * 200,000.
  */
 const transferGasMax = 250_000;
-/**
- * At most this number of tokens is tried per `roundMs`, which is longer while other jobs are due.
- */
+/** At most this number of tokens is tried per round. Rounds begin at least `roundMs` apart. */
 const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
 /** The delay before a retry if the transaction for a token could not be sent. */
 const againSeconds = 300;
-/** The divisor of each budget for reported tokens: they can use at most a half of the budget. */
+/**
+ * Divides each budget: a reported token is paid for only if the day's spending stays within half of
+ * the budget.
+ */
 const budgetPart = 2n;
-/** The daily limit per chain, as a multiple of the daily limit per account. */
+/**
+ * The daily limit on transactions for reported tokens on a chain, as a multiple of the daily limit
+ * for an account (`namedTokensPerDay`).
+ */
 const accountsPerDay = 10;
 
 export type NamedMemory = { named: { roundAtMs: number } };

@@ -38,10 +38,10 @@ const justSlowMs = slowMs + 1;
 const groupMax = 10;
 /**
  * The number of simultaneous requests for the fastest accounts, and for accounts without a recorded
- * duration. Even if the node runs these requests one after the other, they take no longer than one
- * request for other fast accounts. With 100 slow intents at nodes that run requests in sequence
- * (12 seeds of crowd.long.test.ts), a payment of another account waits up to 5 s longer with 3
- * requests, and up to 6 s longer with 2 or 4.
+ * duration. For the fastest accounts, even a node that runs these requests one after the other
+ * needs no longer than for one request with calls of `slowMs` each. In simulations with 100 slow
+ * intents and such nodes (12 seeds of crowd.long.test.ts), the slow intents delay payments of other
+ * accounts by up to 5 s with 3 requests, and by up to 6 s with 2 or 4.
  */
 const requestsAtOnce = 3;
 /** The time limit for a call for a slow account. */
@@ -184,7 +184,8 @@ async function simulateSlow(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Finds the unanswered requests for accounts with a duration that `isPace` accepts, fastest first.
+ * Returns the indexes of the unanswered requests whose account has a recorded duration that
+ * `isPace` accepts, fastest first.
  */
 function findOpen(
   { client, requests, answers }: Round,
@@ -305,7 +306,7 @@ export function simulationForms(
   }));
 }
 
-/** Returns a state override that raises a lower balance to at least `needed` wei. */
+/** Returns a state override that adds `needed` wei to a balance that is lower than `needed`. */
 const overrideBalance = (from: Hex, balance: bigint, needed: bigint) => ({
   [from]: { balance: toQuantity(balance >= needed ? balance : balance + needed) },
 });

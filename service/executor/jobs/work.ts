@@ -44,8 +44,8 @@ import {
 import { findSlowness } from "./simulate.ts";
 
 /**
- * The delay before a balance is read again that does not include a detected payment, for example
- * because an endpoint lags behind.
+ * If a balance does not include a detected payment, for example because an endpoint lags behind,
+ * the balance is read again after this delay.
  */
 const rereadSeconds = 60;
 
@@ -111,8 +111,8 @@ const jobsMin = 250;
 
 /**
  * Returns the maximum number of jobs to examine: as many as the keys can send now, but at least
- * `jobsMin` and at most `jobsPerPass`. If more jobs were examined, the others would have to be
- * examined again later.
+ * `jobsMin` and at most `jobsPerPass`. No key could send the transactions of further jobs now, so
+ * these jobs would have to be examined again later.
  */
 function jobsMax(keys: readonly SendingKey[]): number {
   const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;
@@ -305,8 +305,8 @@ type FailurePass = Pick<Pass, "nowSeconds"> & {
 };
 
 /**
- * Postpones a job that failed before a transaction was sent, until its backoff ends. If the intent
- * is open, the job waits at most until the intent expires.
+ * If a job failed before its transaction was sent, postpones the job until its backoff ends. If the
+ * intent is open, the job waits at most until the intent expires.
  */
 export function afterFailure(
   { parts, nowSeconds }: FailurePass,

@@ -63,8 +63,8 @@ export async function savePayments(
     );
     if (found.length === 0) return;
     const paid = distinctOf(found);
-    // The jobs read the balances again, because a balance of zero is saved only for an address with
-    // a stored payment.
+    // A job saves a balance of zero only if a payment or an earlier balance of the token is stored.
+    // So the jobs read the balances again, now that the payments are stored.
     await wakeJobs(transaction, chainId, paid, dueSeconds);
     const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
     await markElsewhere(
@@ -93,9 +93,10 @@ const distinctOf = (payments: readonly Payment[]): Payment[] => [
 ];
 
 /**
- * Deletes the payments and the known block hashes above block `number`. Also marks addresses whose
- * status was read above this block, so that it is read again. The addresses are marked twice,
- * because new statuses may have been saved in between.
+ * Deletes the payments and the known block hashes above block `number`. Also marks the addresses
+ * whose status was read above this block, so that their status is read again. They are marked
+ * before the commit and again in the commit, because other processes may save more such statuses
+ * before the commit begins.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);

@@ -14,9 +14,9 @@ import { reasonsWith } from "./reasons.ts";
 /**
  * Finds jobs that are due and have no pending transaction. Alternates between accounts, so that an
  * account with many jobs does not delay the jobs of other accounts. Within an account, jobs that
- * never failed come first, then the jobs that have been due longest. If at least `limit` jobs are
- * due, reads the jobs of up to 100 fast and 10 slow accounts, in addition to the jobs that have
- * been due longest.
+ * never failed come first, then the jobs that have been due longest. Reads the jobs that have been
+ * due longest and, if at least `limit` jobs are due, also jobs of up to 100 fast and 10 slow
+ * accounts.
  *
  * @param slowness returns 0 for a fast account. Jobs of slow accounts are at most a tenth of
  *   `limit`. Among slow accounts, the fastest comes first.
@@ -42,14 +42,17 @@ export async function findDueJobs(
   return inGroups(due, statementRows.withTerms, (some) => withTerms(db, some));
 }
 
-/** The maximum number of fast accounts whose jobs are read if at least `limit` jobs are due. */
+/**
+ * The maximum number of fast accounts whose jobs are read separately if at least `limit` jobs are
+ * due.
+ */
 const accountsMax = 100;
 
 const slowAccountsMax = 10;
 
 /**
- * The maximum number of accounts to list. The limit is high, so that slow accounts do not hide fast
- * ones. Each account costs one index seek.
+ * The maximum number of accounts to list. If the limit were low, slow accounts could fill the list,
+ * and fast accounts would be missing. Each account costs one index seek.
  */
 const walkMax = 1000;
 
@@ -91,7 +94,8 @@ async function readDue(
 }
 
 /**
- * Reads at most the same number of jobs for each account. Starts with another account every second.
+ * Reads a limited number of jobs for each account, with the same limit for all. The first account
+ * depends on the time and changes each second.
  */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
@@ -133,7 +137,7 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
-/** Sorts jobs that never failed before the others, and each of the two groups by due time. */
+/** Sorts by due time, but puts all jobs that have failed after all jobs that never failed. */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
   return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);

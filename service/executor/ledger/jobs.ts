@@ -198,7 +198,10 @@ export async function makeDue(
   }
 }
 
-/** Saves updates in several commits, because they do not depend on each other. */
+/**
+ * Saves updates in several commits, which is possible because the updates do not depend on each
+ * other.
+ */
 export async function updateJobs(
   db: Kysely<Tables>,
   fence: Fence,
@@ -312,8 +315,8 @@ export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number):
 
 /**
  * Returns the time of the next attempt. The backoff doubles with each failure, minus up to a
- * quarter at random. After a failed execution, the backoff ends when the intent expires at the
- * latest, so that it does not delay the recovery.
+ * quarter at random. After a failed execution, the backoff ends at most one second after the
+ * intent's expiration time, so that it does not delay the recovery.
  *
  * @param expirationSeconds the expiration time of the intent if an execution failed; undefined if a
  *   recovery failed

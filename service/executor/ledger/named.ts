@@ -60,8 +60,8 @@ export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFa
 
 /**
  * Reads the reported tokens of an address, with the state of each token's newest transaction. If a
- * token's contract calls the factory, its transaction has several outcomes, and the result has a
- * row for each.
+ * token's contract calls the factory, the token's transaction has several outcomes, and the result
+ * has a row for each outcome.
  */
 function readRows(transaction: Transaction<Tables>, chainId: number, address: Hex) {
   return transaction

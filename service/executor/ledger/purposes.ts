@@ -47,8 +47,8 @@ export type Share = Payer & { address: Hex; gas: number };
 
 /**
  * `transactions` contains the first transaction and its replacements, sorted by fee, lowest first.
- * Any one transaction in the list can be mined. A `blockNumber` in a pending purpose means that its
- * transaction is confirmed: the jobs can continue, but the cost has not been charged yet.
+ * Any of these transactions can be mined, but only one. A `blockNumber` in a pending purpose means
+ * that its transaction is confirmed: the jobs can continue, but the cost has not been charged yet.
  */
 export type Purpose = NewPurpose & {
   id: string;
@@ -302,8 +302,8 @@ async function findPurposes(
 }
 
 /**
- * Sorts by fee. If no node accepted a transaction, a zero-value transfer with the same fee can
- * replace it, and comes after it.
+ * Sorts by fee. A transaction that no node accepted can have the same fee as the zero-value
+ * transfer that replaces it. In this case, the zero-value transfer comes last.
  */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
   if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);

@@ -4,9 +4,10 @@
 // is reserved until the actual cost is charged, so no budget is ever exceeded.
 //
 // An execution with a sufficient tip is sent even if these budgets are spent. If the tip does not
-// cover its actual cost, the rest is a loss. Losses have separate daily limits: for an account, the
-// amount of its budget; for all accounts together, the chain's budget or an account's budget,
-// whichever is higher. So a chain without a budget can still work with tips.
+// cover the execution's actual cost, the rest is a loss. Losses have separate daily limits. An
+// account's losses are limited to the amount of its budget. The losses of all accounts together are
+// limited to the chain's budget or an account's budget, whichever is higher. So tips also work on a
+// chain whose budget is 0, if accounts have a budget.
 
 import type { Hex } from "executable-address";
 import { max } from "./fees.ts";
@@ -33,7 +34,8 @@ type BudgetReason =
 export type Budgets = {
   /**
    * Returns the reason why `payer` cannot spend another `cost` wei, or undefined if it can.
-   * @param part divides each budget: 2 means that only half of a budget can be spent
+   * @param part divides each budget: 2 means that the spending must stay within half of each
+   *   budget. The limits on losses are not divided.
    */
   refusal(payer: Payer, cost: bigint, part?: bigint): BudgetReason | undefined;
   /** Reserves a payer's share of a transaction's cost. */

@@ -205,6 +205,6 @@ export type Size = { gas: number; bytes: number };
 export const computeCost = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>
   BigInt(gas) * perGas + BigInt(bytes + envelopeBytes) * perByte;
 
-/** Returns the fee for bytes according to a receipt, in wei; 0 if the receipt has no such field. */
+/** Returns the data fee that a receipt shows, in wei; 0 if the receipt has no such field. */
 export const dataFeePaid = ({ l1Fee }: Record<string, unknown>): bigint =>
   l1Fee === undefined || l1Fee === null ? 0n : quantity(l1Fee);

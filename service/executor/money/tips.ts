@@ -21,7 +21,7 @@ export function convertToWei(prices: TipPrices, token: Hex, amount: bigint): big
   return price && (amount * price.wei) / 10n ** BigInt(price.decimals);
 }
 
-/** Returns the value of all tips in wei, because a successful execution pays all tips. */
+/** Returns the total value of the tips in wei. A successful execution pays all tips. */
 export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigint {
   return tips.reduce(
     (sum, { token, amount }) => sum + (convertToWei(prices, token, amount) ?? 0n),

@@ -3,10 +3,11 @@
 // offline and pay it before it is created here. When the log of such a payment is read, there is no
 // matching record yet.
 //
-// Together, logs and balances miss no payment. `scanNewRecords` first reads the new records, and
-// then the cursor, which is the last block whose logs were read. Payments above the cursor are
-// found in logs, because these blocks are read after the records were created. Payments up to the
-// cursor are part of the balance, because balances are never read at a block below the cursor.
+// Together, logs and balances miss no payment in the intent's token. `scanNewRecords` first reads
+// the new records, and then the cursor, which is the last block whose logs were read. Payments
+// above the cursor are found in logs, because the blocks above the cursor are read after the
+// records were created. Payments up to the cursor are part of the balance, because balances are
+// never read at a block below the cursor.
 //
 // Up to 150 balances are read with one eth_call. The number of balances per iteration of the loop
 // is limited, so that very many new records do not delay other work.
@@ -39,8 +40,8 @@ export function followTurn(pass: Pass<ScanMemory & { follow: FollowMemory }>): T
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
-  // Jobs are due at the newest block's timestamp at the latest, because only this host's clock
-  // measures the time since that block.
+  // `nowSeconds` includes the time that this host has measured since the newest block. Jobs are due
+  // no later than the block's timestamp, so a wrong measurement does not delay them.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
     chain,
@@ -205,7 +206,8 @@ async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<vo
   const nowMs = parts.clock();
   if (!scan.isAtEnd || nowMs - scan.beganMs < beginEveryMs) return;
   const { chainId } = parts.chain;
-  // A block time that decreases was wrong before, so addresses that seemed closed may be open.
+  // If the block time has decreased, it was wrong before, so addresses that seemed closed may be
+  // open.
   const seq = nowSeconds < scan.closed.seconds ? 0 : scan.closed.seq;
   const closed = await parts.ledger.passClosed(chainId, seq, nowSeconds);
   scan.closed = { seq: closed.seq, seconds: nowSeconds };

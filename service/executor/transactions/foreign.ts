@@ -103,7 +103,7 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
     for (let blocks = 0; next < reached && blocks < blocksPerPass; blocks++) {
       const nonce = next;
       const isSpent = async (number: number) => (await readNonceAt(pass, number)) > nonce;
-      // The nonce may have been read at a newer block.
+      // `reached` may have been read at a block that is newer than the head.
       if (!(await isSpent(view.head.number))) break;
       block = await findFirstBlock({ from: block, to: view.head.number }, isSpent);
       const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
@@ -340,7 +340,7 @@ async function adopt(
   updates: readonly JobUpdate[],
 ): Promise<void> {
   await parts.ledger.adoptPurpose(fence, purpose, signed, updates);
-  // The nodes already have the transaction.
+  // The nodes already have the transaction, so it counts as broadcast now.
   memory.sending.sentMs.set(signed.hash, parts.clock());
   parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: signed.hash });
 }

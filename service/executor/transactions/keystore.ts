@@ -119,7 +119,8 @@ function derive(password: string, { n, r, p, dklen, salt }: Keystore["kdfparams"
     const options = { N: n, r, p, maxmem: 256 * n * r };
     return scryptSync(password, bytes(salt), dklen, options);
   } catch {
-    // For example, some libraries write n 262144 with r 1, which RFC 7914 does not allow.
+    // Node accepts only parameters that RFC 7914 allows. Some libraries write others, for example n
+    // 262144 with r 1.
     throw new Error(
       `EXECUTOR_KEYSTORE uses scrypt with n ${n}, r ${r}, p ${p}, which Node does not ` +
         "support; expected a keystore from geth or Foundry, with r 8",

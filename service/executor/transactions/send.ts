@@ -338,9 +338,9 @@ export async function broadcast(
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];
   });
-  // A single rejection does not count, unless there is only one endpoint. A rejection by a single
-  // relay never raises the fee: if the relay is right, the transaction becomes stuck and is
-  // replaced later.
+  // Without relays, a quorum of endpoints must reject a transaction as too cheap. With relays, two
+  // rejections are needed, so a single relay never raises the fee: if its rejection is right, the
+  // transaction becomes stuck and is replaced later.
   const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(

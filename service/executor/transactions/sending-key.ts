@@ -104,8 +104,9 @@ async function readKeyNonce(
 }
 
 /**
- * The maximum number of replacements per poll. Each replacement raises the cost, and the other
- * transactions may be mined after the first replacements.
+ * The maximum number of replacements per poll. The number is low, because each replacement raises
+ * the cost. After the first replacements are mined, the other stuck transactions may be mined
+ * without a replacement.
  */
 const replacedPerPassMax = 4;
 
