@@ -144,7 +144,7 @@ function callFor(
   const empty = named.find(({ amount }) => amount === "0");
   if (empty) throw refuse(`its balance of ${empty.token} is zero`);
   const found = (named.length > 0 ? named : recoverable).map(({ token }) => token);
-  if (found.length === 0 && state !== "expired") throw refuse("its balances are zero");
+  if (found.length === 0 && state !== "expired") throw refuse("there is no balance to recover");
   const tokens = found.length > 0 ? found : [zeroAddress];
   return { to, data: toHex(recoverCalldata(terms, tokens as Hex[])) };
 }

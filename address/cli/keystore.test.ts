@@ -27,7 +27,10 @@ describe("openKeystore", () => {
 
   test("openKeystore rejects a wrong password and an unsupported cipher", async () => {
     await assert.rejects(openKeystore(keystore, undefined), /missing EXECUTABLE_ADDRESS_PASSWORD/);
-    await assert.rejects(openKeystore(keystore, "another"), /keystore: wrong password/);
+    await assert.rejects(
+      openKeystore(keystore, "another"),
+      /keystore: EXECUTABLE_ADDRESS_PASSWORD is not the password of this file/,
+    );
     for (const [other, found] of [
       [keystore.replace("aes-128-ctr", "aes-128-cbc"), '"aes-128-cbc"'],
       ["{}", "nothing"],

@@ -49,7 +49,7 @@ export async function openKeystore(text: string, password: string | undefined): 
       : await pbkdf2(sha256, password, salt, { c: kdfparams.c, dkLen });
   const encrypted = bytes(box.ciphertext);
   if (!sameBytes(keccak(concatBytes(derived.slice(16, 32), encrypted)), bytes(box.mac)))
-    throw new Error("keystore: wrong password");
+    throw new Error("keystore: EXECUTABLE_ADDRESS_PASSWORD is not the password of this file");
   const aes = {
     name: "AES-CTR",
     counter: Uint8Array.from(bytes(box.cipherparams.iv)),

@@ -231,7 +231,10 @@ describe("commands without the service, with one of three nodes lying", () => {
     const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
     const args = ["execute", records.signed!.terms, "--keystore", keyFile, ...nodes(1)];
     const wrong = await run(args, { EXECUTABLE_ADDRESS_PASSWORD: "another" });
-    assert.match(wrong.err, /keystore: wrong password/);
+    assert.match(
+      wrong.err,
+      /keystore: EXECUTABLE_ADDRESS_PASSWORD is not the password of this file/,
+    );
     assert.equal((await good(args, env)).state, "executed");
   });
   task("recover what is left", async () => {

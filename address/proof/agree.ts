@@ -55,13 +55,13 @@ export async function blockHashOf(
     const heads = await Promise.all(calls.map((rpc) => readHead(rpc, chainId)));
     const numbers = heads.filter((head) => typeof head === "number").sort((a, b) => b - a);
     const head = numbers[quorum - 1];
-    found = heads.map((each, index) => `${index}: ${each}`).join(", ");
+    found = heads.map((each, index) => `rpcs[${index}]: ${each}`).join(", ");
     if (head === undefined || head < confirmations) continue;
     const block = await agree(calls, head - confirmations, quorum);
     if (block) return { chainId, ...block, head };
   }
-  const count = `${quorum} of ${rpcs.length}`;
-  const message = `expected ${count} endpoints to agree on a block, found heads ${found}`;
+  const wanted = `${quorum} of ${rpcs.length} endpoints to agree on a block`;
+  const message = `expected ${wanted}, found the newest blocks ${found}`;
   throw new ProofError("no_quorum", message);
 }
 

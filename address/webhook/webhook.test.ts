@@ -51,7 +51,7 @@ describe("verifyWebhook", () => {
       "the event has another ID than the header",
       body,
       headersOf(body, "evt_2"),
-      /^expected event "evt_2", found "evt_1"$/,
+      /^id: expected "evt_2" as in webhook-id, found "evt_1"$/,
     ],
   ];
   for (const [why, text, headers, message] of refusals) {

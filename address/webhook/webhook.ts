@@ -83,7 +83,7 @@ export async function verifyWebhook(
   const event = parse(text);
   if (event?.id !== id)
     throw new WebhookError(
-      `expected event ${describeValue(id)}, found ${describeValue(event?.id)}`,
+      `id: expected ${describeValue(id)} as in webhook-id, found ${describeValue(event?.id)}`,
     );
   return event;
 }

@@ -170,7 +170,7 @@ describe("webhooks in the dashboard", () => {
   test("a 410 response disables an endpoint until the user resumes it", async () => {
     isGone = true;
     await press("Send test event");
-    await endpoint().getByText("Disabled: it answered 410 Gone").waitFor();
+    await endpoint().getByText("Disabled: the endpoint answered 410 Gone").waitFor();
     isGone = false;
     await press("Resume");
     await endpoint().getByText("active").waitFor();

@@ -266,7 +266,7 @@ type Endpoint = Awaited<ReturnType<typeof lockEndpoints>>[number];
 
 function disabledBecause({ status }: Sent, failingSinceMs: number | null, nowMs: number) {
   const disabled = (reason: string) => ({ state: "disabled" as const, reason });
-  if (status === 410) return disabled("it answered 410 Gone");
+  if (status === 410) return disabled("the endpoint answered 410 Gone");
   if (failingSinceMs !== null && nowMs - failingSinceMs >= failingMsMax) {
     return disabled("all deliveries failed for 3 days");
   }
