@@ -32,7 +32,7 @@ const added = ["instance", "job", "le"];
 const words = new Set(["by", "on", "and", "or", "sum", "min", "max", "rate", "increase", "absent"]);
 words.add("histogram_quantile");
 
-/** @returns the names in a PromQL expression that are not metrics or labels of its metrics */
+/** @returns the unknown metrics of a PromQL expression, and labels that none of its metrics has */
 function faultsOf(expression: string): string[] {
   const bare = expression.replaceAll(/"[^"]*"/g, '""');
   const names = [...bare.matchAll(/[a-z][a-z_]*[a-z0-9_]*(?=\s*[{[)>=*/ ]|$)/g)].map(([n]) => n);

@@ -218,7 +218,7 @@ describe("the executor with --from-mirror", () => {
     assert.equal(await isExecuted(plain), false);
   });
 
-  test("the executor starts again at the beginning of a replaced list", async () => {
+  test("the executor reads a replaced list from its beginning", async () => {
     await pay([again]);
     writeFileSync(list, `${JSON.stringify(again)}\n`);
     await until("it is executed", () => isExecuted(again), 60);

@@ -11,12 +11,12 @@ import { listen, newIntent, type TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
-/** Far more addresses than the 250 rows that one SQL statement of a search reads. */
+/** A search of this number of addresses needs many SQL statements of at most 250 rows each. */
 const rows = 12_000;
 const began = 1_700_000_000_000;
 /**
- * The token of three addresses: the oldest, one in the middle, and the newest. Searches for rare
- * matches find only these three.
+ * The token of three addresses: the oldest, one in the middle, and the newest. The tests search for
+ * these three by token, by chain, and by a part of their references.
  */
 const rare: Hex = `0x${"11".repeat(20)}`;
 
@@ -121,7 +121,7 @@ for (const kind of deployments) {
     });
 
     for (const asked of ["referenceContains=Der_", `token=${rare}`, "chainId=10"]) {
-      test(`a search for ${asked} returns full pages although few addresses match`, async () => {
+      test(`a search for ${asked} finds addresses that are thousands of rows apart`, async () => {
         const find = async (more: string) => {
           const { items, next } = (await browser.get(`${api}/addresses?${asked}${more}`)).json();
           const at = items.map(({ createdAt }: Row) => Date.parse(createdAt) - began);
@@ -147,8 +147,8 @@ for (const kind of deployments) {
         async () => {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
-          // The server runs an account's queries one after another. When two more queries have
-          // ended, the canceled search has ended too.
+          // The server runs an account's queries one after another. If the canceled search
+          // continued, its next query would run between the following two queries.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {

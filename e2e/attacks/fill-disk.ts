@@ -1,6 +1,6 @@
 // Fills the disk that the servers and their database use, then frees space, and prints how the
-// servers responded. The disk must be small, because the program fills the whole folder for
-// temporary files.
+// servers responded. The folder for temporary files must be on a small disk of its own, because the
+// program fills this disk.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
@@ -17,10 +17,10 @@ import { newKeys, type Server } from "./server.ts";
 /** Counts responses by status. */
 type Counted = Record<string, number>;
 
-/** The observations of one cycle, which fills the disk and then frees space. */
+/** The observations of one cycle: the program fills the disk and then frees space. */
 type Cycle = {
   /**
-   * Responses to create requests before the first rejection, while the disk was full, and after
+   * Responses to create requests: until the first rejection, while the disk was full, and after
    * space was freed.
    */
   creates: { before: Counted; full: Counted; back: Counted };
@@ -104,8 +104,8 @@ const count = (counted: Counted, answer: string) => {
 };
 
 /**
- * @param isLogFull whether PostgreSQL also needs a new file for its write-ahead log. PostgreSQL
- *   exits if it cannot create this file
+ * @param isLogFull whether PostgreSQL must start a new file of its write-ahead log on the full
+ *   disk. PostgreSQL exits if it cannot create this file
  */
 async function cycle(isLogFull: boolean): Promise<Cycle> {
   const creates = { before: {}, full: {}, back: {} };
@@ -114,7 +114,8 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   fillDisk();
   while (!count(creates.before, await create(deployed.next())).startsWith("503"));
   if (isLogFull) await inDatabase(({ db }) => sql`select pg_switch_wal()`.execute(db));
-  // Waits for a second in total, so that the database also attempts a checkpoint on the full disk.
+  // The four rounds take at least a second, so that the database also attempts a checkpoint on the
+  // full disk.
   for (let round = 0; round < 4; round++) {
     await sleep(250);
     for (const server of servers) {

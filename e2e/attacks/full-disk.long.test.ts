@@ -16,7 +16,10 @@ const cycles = isLong ? 8 : 2;
 const refused = "503 service_unavailable";
 const program = join(import.meta.dirname, "fill-disk.ts");
 
-/** Only root can mount a disk in a user namespace, but PostgreSQL refuses to run as root. */
+/**
+ * Switches to another user after the mount. Only root can mount a disk in a user namespace, but
+ * PostgreSQL refuses to run as root.
+ */
 const asNobody = "exec unshare --map-user=65534 --map-group=65534";
 const mount = "mount -t tmpfs -o size=128m tmpfs";
 const canMount =

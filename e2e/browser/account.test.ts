@@ -263,7 +263,8 @@ test("the dashboard is in English regardless of the browser's language", async (
   const reader = await browser.newContext({ locale: "ar", storageState });
   const seen = await reader.newPage();
   await openPage(seen, site);
-  // The payment page has the same origin and remembers the language of the user.
+  // The payment page stores the user's language in localStorage. The dashboard has the same origin,
+  // but must ignore this language.
   await seen.evaluate("localStorage.language = 'ar'");
   await followPath(seen, "/addresses");
   await seen.locator("a[href^='/addresses/0x']").first().click();

@@ -318,8 +318,8 @@ describe("addresses and other lists in the dashboard", () => {
     await page.getByLabel("Address or reference").fill(reference);
     await page.waitForURL(/text=order/);
     const found = page.getByRole("row").getByText(reference).first();
-    await found.waitFor(); // The unfiltered list may contain the address too.
-    await page.locator("tbody tr").nth(1).waitFor({ state: "hidden" });
+    await found.waitFor();
+    await page.locator("tbody tr").nth(1).waitFor({ state: "hidden" }); // The list is filtered.
     await found.waitFor();
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
     await page.getByLabel("Address or reference").fill("42, THE");

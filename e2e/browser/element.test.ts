@@ -261,7 +261,7 @@ describe("the element with a wallet", () => {
     assert.equal(sends.length, 2, "declined once, sent once");
   });
 
-  test("the payer is asked to reject an open request after the execution", async () => {
+  test("after the execution, the element asks the payer to reject the request", async () => {
     const { wallet, order } = await openWithWallet();
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;
@@ -277,7 +277,7 @@ describe("the element with a wallet", () => {
   });
 
   test(
-    "the payer is asked to reject an open request after a payment by QR code",
+    "after a payment by QR code, the element asks the payer to reject the request",
     onlyLong,
     async () => {
       const { wallet, order } = await openWithWallet();

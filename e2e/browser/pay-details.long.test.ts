@@ -180,14 +180,14 @@ describe("a token that looks like the requested token", () => {
     }
   });
 
-  test("the look-alike token is returned after the expiry of an open address", async () => {
+  test("before the execution, the page says when the token will be returned", async () => {
     await showIn(honest, "en");
     await page.getByText(/^25 USDC\.e will be returned to 0x5555.*5555 after \w+ \d+, /).waitFor();
     await page.locator(".qr").waitFor();
     await assertSound(page, "a look-alike");
   });
 
-  test("the look-alike token is returned soon after an execution", async () => {
+  test("after the execution, the page says that the token is being returned", async () => {
     await showIn(executed, "en");
     await page.getByText(/^25 USDC\.e is being returned to 0x5555/).waitFor();
   });
@@ -299,7 +299,7 @@ describe("the return address", () => {
     }
   });
 
-  test("the page shows the return address, not only its role", async () => {
+  test("the sentence about the return address contains the address itself", async () => {
     const gift = await create(service, [transferTo(stranger)]);
     await page.goto(`${site}/a/${gift.address}`);
     const short = shortAddress(stranger);

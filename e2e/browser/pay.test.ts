@@ -261,7 +261,7 @@ describe("paying an address", () => {
 });
 
 describe("the expected result on the payment page", () => {
-  // Uses another client address, because the earlier tests have nearly reached the rate limit for
+  // Uses another client IP, because the earlier tests have nearly reached the rate limit for
   // simulations.
   before(() => page.setExtraHTTPHeaders({ "x-forwarded-for": "198.51.100.1" }));
   after(() => page.setExtraHTTPHeaders({}));

@@ -99,8 +99,8 @@ describe("paying without scrolling", () => {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
     test(`the payment options fit on one screen for ${calls} in language ${language}`, async () => {
-      // The intent with 32 calls is tested only in English, because the page shows only the first
-      // three calls in every language.
+      // The intent with 32 calls is tested only in English. In every language, the page shows only
+      // the first three calls, so 32 calls need little more space than two calls.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {

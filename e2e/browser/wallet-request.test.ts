@@ -71,7 +71,7 @@ describe("an open wallet request", () => {
     assert.equal(sends(), 0);
   });
 
-  test("the payer is asked to reject the request after an execution", async () => {
+  test("after an execution, the page asks the payer to reject the request", async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -105,7 +105,7 @@ describe("an open wallet request", () => {
     await gone("Reject the request in your wallet");
   });
 
-  test("the payer is asked to reject the request after another payment", async () => {
+  test("after another payment, the page asks the payer to reject the request", async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");
@@ -248,7 +248,7 @@ describe("an open wallet request", () => {
 
 // This test runs last, because it advances the chain's clock.
 describe("an address that expires during a wallet request", () => {
-  test("the payer is asked to reject the request after the expiry", async () => {
+  test("after the expiry, the page asks the payer to reject the request", async () => {
     await start(rich, 900);
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;

@@ -1,6 +1,6 @@
 // Tests a chain that charges a fee for a transaction's bytes, like the OP Stack. Tests that the
 // executor includes this fee in an account's budget. Also tests that the executor does not return a
-// tiny payment if its return costs more.
+// tiny payment if the return costs more than the payment's value.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -135,8 +135,8 @@ describe("a chain that charges an additional fee for data", () => {
 
 describe("tiny payments on a chain that charges a data fee", () => {
   /**
-   * The value of a tiny payment in wei. This value is four times the gas cost of returning the
-   * payment, but only a fifth of the fee for the bytes of the returning transaction.
+   * The value of a tiny payment in wei. The gas for its return costs a quarter of this value, but
+   * the fee for the bytes of the return transaction is five times this value.
    */
   const grain = 5n * 10n ** 14n;
   const { symbol, decimals } = demoTokens[0]!;
@@ -165,7 +165,7 @@ describe("tiny payments on a chain that charges a data fee", () => {
     ["a token with a price", 0n],
     ["native coin", grain],
   ] as const) {
-    test(`a payment in ${what} is not returned if the return costs more`, async (context) => {
+    test(`a return of ${what} that costs more than its value is not sent`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: oracleCode });
       const running = start(context, plenty, more);
       const record = await dust(coin);
@@ -178,7 +178,7 @@ describe("tiny payments on a chain that charges a data fee", () => {
       await running.stop();
     });
 
-    test(`control: a payment in ${what} is returned without a data fee`, async (context) => {
+    test(`control: a return of ${what} is sent if there is no data fee`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: "0x" });
       const running = start(context, plenty, more);
       const record = await dust(coin);

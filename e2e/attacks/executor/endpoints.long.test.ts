@@ -153,8 +153,9 @@ const inOneRequest =
   });
 
 /**
- * Returns a function that decides whether a request exceeds a limit of 20 calls per second. Calls
- * do not expire until the limit has been exceeded once, so that even a slow machine exceeds it.
+ * Returns a function that decides whether a request exceeds a limit of 20 calls per second. Until
+ * the limit has been exceeded for the first time, all earlier calls count, so that even a slow
+ * machine exceeds it.
  */
 function twentyASecond() {
   let sent: number[] = [];
@@ -316,8 +317,8 @@ describe("new blocks by WebSocket", () => {
   });
 });
 
-// This suite runs last. Without an honest endpoint, wrong responses move the executor's cursor (the
-// last scanned block) beyond the newest block.
+// This suite runs last, because the executor has no honest endpoint. Wrong responses can then move
+// its cursor (the last scanned block) beyond the newest block.
 describe("an executor that has only a faulty endpoint", control, () => {
   test("control: executes nothing if the endpoint rejects every batch", async (context) => {
     const good = await honest();

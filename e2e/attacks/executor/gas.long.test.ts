@@ -63,7 +63,7 @@ const purposes = () => store.db.selectFrom("executor_purposes").selectAll().exec
 const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 
-describe("an account over its gas budget", () => {
+describe("an account whose addresses need more gas than its budget", () => {
   /** The budget covers about two executions at the maximum fee. The actual cost is lower. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
@@ -389,7 +389,7 @@ describe("an account that shares a transaction with others", () => {
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("pays at most 1.5 times its gas if 3 endpoints return one wrong trace", async (context) => {
+  test("pays at most 1.5 times its gas if 2 of 3 traces fail and 1 is wrong", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });

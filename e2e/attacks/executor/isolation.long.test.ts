@@ -35,8 +35,8 @@ const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodP
 const paced = paceBlocks(attack, 400);
 
 /**
- * The maximum number of blocks that honest payments wait without an attack. Measured by the first
- * test.
+ * The maximum number of blocks that a payment takes if there is no attack. The first test measures
+ * this number.
  */
 let alone = 0;
 /** The permitted number of additional blocks during an attack. */
@@ -184,7 +184,7 @@ describe("payments during an attack", () => {
       await many(attacker);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);
-      // This account is new, so only addresses of other accounts could delay its payments.
+      // This account has no waiting addresses, so only other accounts could delay its payments.
       const waits = await goodPayments(5, "acc_0e700000000000000000000a");
       context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
       assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);

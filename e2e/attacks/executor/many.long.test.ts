@@ -128,8 +128,8 @@ describe("recoveries that another sender makes first", () => {
 
   test("cost at most the account's gas budget", async (context) => {
     const control = start(context, plenty);
-    // In the first round, the other sender's transactions raise the suggested fee. The test
-    // therefore measures the second round.
+    // The other sender pays high fees, so after the first round the node suggests higher fees. The
+    // test measures the second round, because the later rounds have the same higher fees.
     await race(control, await fresh(), async () => false);
     const before = await chargedTo(attacker);
     await race(control, await fresh(), async () => false);

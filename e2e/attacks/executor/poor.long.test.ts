@@ -75,8 +75,8 @@ describe("an executor without enough money for gas", () => {
     const stops = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // The iteration that postpones the addresses still processes new records, so the test waits
-    // until the next iteration has ended.
+    // The iteration that postpones the addresses also processes new records. The test must not
+    // count these requests, so it waits until the next iteration has ended.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();

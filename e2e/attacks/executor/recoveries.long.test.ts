@@ -33,8 +33,8 @@ const recoveries = async () => {
 };
 
 /**
- * Creates addresses of intents for another chain. Money on this chain can then be returned
- * immediately.
+ * Creates addresses of intents for another chain. Their calls cannot run on this chain, so money on
+ * this chain can be returned immediately.
  */
 const misplaced = (many: number, change: object = {}) =>
   Promise.all(Array.from({ length: many }, () => recordOf({ chainId: 10, ...change })));

@@ -22,8 +22,8 @@ const opcodes = { gasPrice: "3a", number: "43", timestamp: "42", baseFee: "48" }
 const comparisons = { above: "10", below: "11" };
 
 /**
- * Returns code that reverts if the result of `opcode` is above or below `value`, depending on
- * `comparison`.
+ * Returns code that compares the result of `opcode` with `value`. The code reverts if the result is
+ * `above` or `below`, as `comparison` specifies.
  */
 const refusesWhere = (
   opcode: keyof typeof opcodes,

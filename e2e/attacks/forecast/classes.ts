@@ -134,7 +134,7 @@ const wrongTokens = ({ tokens, make, plainTo, fiatWith }: Hands): Classes => ({
   },
 });
 
-/** Excess or late money goes to an address that nobody controls. */
+/** Excess or late money goes to an account that cannot receive it or cannot use it. */
 const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): Classes => ({
   "back to one who is blocked": async () => {
     const token = await fiatWith("setBlocked", [friend, true]);
@@ -146,7 +146,7 @@ const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): C
   "back to a contract that only stands there": returning(() => world.withCode("0x00")),
 });
 
-/** A call succeeds now, but will fail later or if another account sends the transaction. */
+/** The outcome depends on the time, the sender, or the gas, or native coin stays at the address. */
 const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes => ({
   "too many items in store": () =>
     make((all) => [pay(usual, owner, all), world.onShop("stock(uint256 items)", "60")]),
