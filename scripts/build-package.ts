@@ -1,6 +1,6 @@
-// `npm run build`, run in address/, element/, or shop/, compiles that package into its dist/ or
-// into the folder given as an argument. The workspaces import each other's sources through the
-// exports in package.json. The published manifest maps the same exports to the compiled files.
+// `npm run build` in address/, element/, or shop/: compiles this package into dist/, or into the
+// folder given as an argument. The workspaces import each other's sources through the exports in
+// package.json. The published manifest maps the same exports to the compiled files.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,9 +21,9 @@ function compile() {
   const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
   const compiler = resolve(manifest, "../bin/tsc");
   const emit = ["--noEmit", "false", "--declaration", "--rewriteRelativeImportExtensions"];
-  // Without this option, the compiler would also emit the library's sources into the other
-  // packages. The option preserves the symbolic links of the workspaces, and TypeScript emits
-  // nothing below node_modules.
+  // With --preserveSymlinks, the imported library has a path below node_modules, for which
+  // TypeScript emits nothing. Otherwise, the compiler would also emit the library's sources into
+  // the other packages.
   const where = ["-p", room, "--rootDir", room, "--outDir", dist, "--preserveSymlinks"];
   execFileSync(process.execPath, [compiler, ...where, ...emit], { stdio: "inherit" });
 }

@@ -42,8 +42,8 @@ if (runsTypeScript && isProgram) await runHere();
 else runChild(runsTypeScript ? process.execPath : findNode());
 
 /**
- * Returns a folder in memory that permits programs and has more than 4 GiB of free space for the
- * tests' databases. Returns undefined if no such folder exists.
+ * Returns a folder in memory in which programs can be run, with more than 4 GiB of free space for
+ * the tests' databases. Returns undefined if no such folder exists.
  */
 function memoryFolder() {
   const folder = "/dev/shm";
@@ -75,7 +75,8 @@ function runChild(node) {
   // Finds the parent processes before the program starts. If npm is killed later, the shell gets
   // another parent.
   whenParentEnds(() => child.kill("SIGTERM"));
-  // The child starts the program through this file too, so the program ends when this process ends.
+  // If the child runs a program, it also runs this file: `runHere` ends the program when this
+  // process ends.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
     stdio: "inherit",
     detached: process.platform !== "win32",

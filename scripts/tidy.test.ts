@@ -170,7 +170,7 @@ describe("imports between folders", () => {
     assert.deepEqual([...new Set(importsOf(answers).map(({ room }) => room))], ["address"]);
   });
 
-  test("exist between all folders for which they are permitted", () => {
+  test("are permitted only between folders that need them", () => {
     const used = new Set(
       sources
         .filter((path) => !isTest(path))
@@ -223,8 +223,8 @@ describe("imports between folders", () => {
 });
 
 /**
- * Returns the imports between folders. A file whose folder also contains folders counts as a
- * folder, because the file could be moved into a new folder.
+ * Returns the imports between folders. In a folder that contains other folders, each file counts as
+ * a folder, because it could be moved into its own folder.
  */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));
@@ -273,7 +273,10 @@ const ownerOf = new Map(
 const namesTable =
   /(?:From|Into|Table|[jJ]oin)\(\s*"(\w+)|\b(?:from|into|update|join|table)\s+(\w+)/g;
 
-/** If a room is listed here, only this folder may use the room's tables. */
+/**
+ * Maps a room to the folder that may use the room's tables. Outside this folder, only the files
+ * that create the tables may use them. By default, the whole room may use its tables.
+ */
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
 describe("database tables", () => {

@@ -98,7 +98,7 @@ async function readCircle(from: Name) {
 function readUniswap(from: Name): PackageToken[] {
   const path = join(unpack(from), "build/uniswap-default.tokenlist.json");
   const list: { tokens: Omit<PackageToken, "from">[] } = JSON.parse(readFileSync(path, "utf8"));
-  // Payers could mistake only dollar or euro tokens for a listed token.
+  // Keeps dollar and euro tokens, because payers could mistake only these for a listed token.
   const isOfCurrency = ({ symbol }: { symbol: string }) =>
     /usd|eur|^dai$|^frax$|^mim$/i.test(symbol);
   return list.tokens
@@ -116,7 +116,7 @@ function readChainlist(from: Name): PackageChain[] {
     .map(({ chainId, name, rpc }) => ({ from, chainId, name, rpcUrls: rpc.filter(isHttps) }));
 }
 
-/** Reads the package's source as text, because it imports types from another package. */
+/** Reads the source file as text, because it imports a package that is not downloaded. */
 function readLifi(from: Name): PackageChain[] {
   const path = join(unpack(from), "src/_esm/chains/supportedChains.evm.js");
   const text = readFileSync(path, "utf8");
