@@ -114,8 +114,8 @@ export const useActivity = () =>
   });
 
 /**
- * Reloads the credentials after each rotation. After a failed rotation, the page then shows the
- * current credential.
+ * Reloads the credentials after each change. Also reloads them after a failed change, because
+ * another user may have replaced the credential that the page shows.
  */
 export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Answer>) {
   const client = useQueryClient();

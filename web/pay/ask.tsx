@@ -1,6 +1,6 @@
-// Shows how to pay. By default, the QR code contains only the address, because money that is sent
-// there by mistake can be returned. A payment link also contains the token contract. A wallet could
-// send money to this contract by mistake, and the money would then be lost.
+// Shows how to pay. By default, the QR code contains only the payment address, because money that a
+// wallet sends to this address by mistake can be returned. A payment link also contains the token
+// contract. If a wallet sends money to the token contract by mistake, the money is lost.
 
 import { isSame, paymentLink, shortAddress } from "executable-address-element/page";
 import { type ReactNode, useState } from "react";

@@ -47,7 +47,8 @@ export function Details(props: DetailsProps) {
   const isNeeded =
     hazards.length > 0 || simulation?.outcome === "fails" || standing.state === "executed";
   const isOpen = isNeeded || window.matchMedia(besideFrom).matches;
-  // On a phone, collapsed details would take up half of the rendering time before the QR code.
+  // Collapsed details are not rendered until they are opened. On a phone, they would take up half
+  // of the rendering time until the QR code appears.
   const [wasOpened, setOpened] = useState(false);
   return (
     <details

@@ -24,8 +24,8 @@ type HeadProps = {
   standing: Standing;
   news: News;
   /**
-   * True until the first response arrives. Until then, the page shows no time left, because only
-   * this device's clock is known.
+   * True while the page waits for the first status and simulation. The page then hides the time
+   * left unless it knows the chain's time.
    */
   isWaiting: boolean;
 };

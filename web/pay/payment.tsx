@@ -31,8 +31,8 @@ import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
 import { useWalletFlow } from "./wallet/wallets.ts";
 
 /**
- * The maximum time that the page waits for the first status before it shows the QR code. Without
- * this delay, a payer could scan a QR code that disappears a moment later.
+ * The maximum time that the page waits for the first status and simulation before it shows the QR
+ * code. Without this delay, a payer could scan a QR code that disappears a moment later.
  */
 const patienceMs = 3_000;
 const tickMs = 1_000;

@@ -57,8 +57,8 @@ const patienceMs = 5_000;
 const bytesMax = 65_536;
 
 /**
- * Reads the shop and the order from the link. The page shows them only if the shop's own origin
- * confirms them, and warns if it denies them. If the shop does not respond, the page shows neither.
+ * Reads the shop and the order from the link. The page shows both if the shop's manifest confirms
+ * the link, and a warning if it does not. If the manifest cannot be read, the page shows neither.
  */
 function useShop(): ShopHere {
   const { record, intent } = useAbout();

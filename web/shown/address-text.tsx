@@ -77,7 +77,7 @@ export function ChosenBy() {
 
 type SentenceProps = { sentence: Sentence; address: (props: { address: string }) => ReactNode };
 
-/** Shows a sentence. `address` draws the addresses in it. */
+/** Shows a sentence, and draws its addresses with the component `address`. */
 export function SentenceText({ sentence: { as, values }, address: Address }: SentenceProps) {
   const places: Record<string, ReactNode> = {};
   for (const [name, value] of Object.entries(values)) {

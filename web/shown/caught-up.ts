@@ -1,5 +1,4 @@
-// This function has its own file, so that the dashboard can load it without the code that follows a
-// status.
+// Repeats a request until the server has reached the block of the status that the page shows.
 
 /**
  * The delay before another request. The page repeats a request if the server used an older block

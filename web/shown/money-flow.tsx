@@ -133,7 +133,7 @@ type Known = {
   hasTransactions?: boolean;
 };
 
-/** Lists the known times of an address with labels. Times are from the chain's clock. */
+/** Returns the known moments of an address, each with its label and time. */
 export function useMoments(known: Known): SaidMoment[] {
   const { status, proved, createdAt, nowSeconds, hasTransactions } = known;
   const { intent, chains, sayAmount } = useAbout();
@@ -186,7 +186,8 @@ export function useMoments(known: Known): SaidMoment[] {
     { name: say("expires"), seconds: end, is: "end" as const },
   ].map((moment) => ({
     said: sayMoment(moment.seconds, language),
-    // After the outcome, moments are shown without the time from now, because nothing can be late.
+    // After the outcome, omits relative times such as "in 2 hours", because there is no deadline
+    // left.
     ...(!settledAt && moment.is !== "now" && { away: sayAway(moment.seconds - now, language) }),
     ...moment,
   }));

@@ -65,7 +65,7 @@ describe("the payers and their amounts", () => {
     payments: payments.map(([from, amount]) => ({ from, amount })),
   });
 
-  test("each payer is listed once, and the rest as other payers", () => {
+  test("each known payer is listed once, and the rest is from other payers", () => {
     const payments = [paid([shop, "1"], [other, "2"]), paid([shop, "4"])];
     assert.deepEqual(said(sharesIn(intent, payments, 10n)), [
       `${shop} 5`,

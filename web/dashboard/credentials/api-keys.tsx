@@ -25,7 +25,10 @@ import type { Key } from "../words/words.ts";
 /** The action whose dialog is open. */
 type PendingChange = { to: "rotate" | "revoke"; prefix: string } | { to: "add" } | undefined;
 
-/** Lists API keys, and creates, rotates, and revokes them. A new key is kept only in its dialog. */
+/**
+ * Lists API keys, and creates, rotates, and revokes them. The page forgets a new key when its
+ * dialog closes.
+ */
 export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
   const { say } = useSpeech();
   const { apiKeys, apiKeysMax, clientId } = credentials;

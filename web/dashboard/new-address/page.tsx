@@ -113,8 +113,8 @@ function NewAddress({ config }: { config: Config }) {
 }
 
 /**
- * Returns whether the check failed to run, because the chain is unavailable or a rate limit is
- * reached. The payment may still be valid.
+ * Returns whether the check could not run: the service or the chain is unavailable, or a rate limit
+ * is exceeded. The payment may still be valid.
  */
 const isUntried = (error: unknown) =>
   error instanceof Problem && (error.status === 503 || error.status === 429);

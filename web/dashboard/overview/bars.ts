@@ -48,8 +48,8 @@ export function makeBars(
 }
 
 /**
- * The CSS class of each part of a column, from bottom to top. The parts are the amounts that were
- * executed, returned, only paid, and only requested.
+ * The CSS class of each part of a column, from bottom to top. The parts are the executed amount,
+ * the returned amount, the rest of the paid amount, and the unpaid amount.
  */
 export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
 

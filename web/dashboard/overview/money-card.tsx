@@ -15,7 +15,9 @@ import { useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
 import { makeDayBars, moneyFills } from "./bars.ts";
 
-/** The color of each amount. The topmost part of the amount's column has the same color. */
+/**
+ * The color of each amount, which is also the color of its part of a column ({@link moneyFills}).
+ */
 const swatches: Record<MoneyName, string> = {
   requested: "chart-open",
   paid: "chart-waits",

@@ -30,8 +30,8 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 
 /**
  * Shows a field's error below the field instead of in the browser's own popup. One listener clears
- * the error and calls `onChange`. With two listeners, the page would render the old value between
- * them.
+ * the error and calls `onChange`. With two listeners, the page would be rendered after the first
+ * listener, when the input still has its old value.
  */
 function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   const { say } = useSpeech();

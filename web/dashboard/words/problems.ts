@@ -4,7 +4,10 @@
 import { Problem } from "../request.ts";
 import type { Key, Say } from "./words.ts";
 
-/** The service's limits. A page cannot import them, so problems.test.ts compares them. */
+/**
+ * The service's limits. A page cannot import the service's constants, so problems.test.ts checks
+ * that these limits are the same.
+ */
 export const passwordCharactersMin = 12;
 const passwordCharactersMax = 128;
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { sayWith } from "../../ui/words/languages.ts";
 import { en, sayMany } from "./words.ts";
 
-test("every plural text has a form for one and for others", () => {
+test('every plural text has the forms "one" and "other"', () => {
   const forms = Object.values(en).filter((text) => text.includes(" | "));
   assert.ok(forms.length > 0);
   for (const text of forms) assert.match(text, /^one: [^|]+ \| other: [^|]+$/);

@@ -38,7 +38,10 @@ const Account = ({ address }: { address: string }) => (
  */
 type ProvedProps = { proved: ProvedReceipt; chain: Chain | undefined };
 
-/** Shows a proven receipt. A receipt is valid if its blocks belong to the chain. */
+/**
+ * Shows a receipt whose proof is valid. The proof does not show that its blocks belong to the
+ * chain.
+ */
 export function ProvedText({ proved, chain }: ProvedProps) {
   const { record, outcome, execution, payments } = proved;
   const { intent } = record;

@@ -27,7 +27,7 @@ for (const [name, folder] of Object.entries(folders)) {
   describe(`the texts of ${name}`, () => {
     const english = read(folder, "en");
     for (const { tag } of languages) {
-      test(`${tag} has every text with the same placeholders`, () => {
+      test(`${tag} has the same texts and placeholders as English`, () => {
         const words = read(folder, tag);
         assert.deepEqual(Object.keys(words), Object.keys(english));
         for (const [key, text] of Object.entries(english)) {

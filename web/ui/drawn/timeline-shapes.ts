@@ -8,7 +8,7 @@ import type { Shape } from "./shapes.tsx";
  */
 export type Moment = { readonly seconds: number; readonly is?: "now" | "end" | "late" };
 
-/** The minimum fraction of the line after `end`, so that late moments have space. */
+/** At least this fraction of the line is after `end`, so that late moments have space. */
 const lateShare = 0.08;
 /** If a label is nearer to an edge than this, it is aligned with the edge. */
 const edgePercent = 15;
