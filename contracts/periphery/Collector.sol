@@ -10,9 +10,9 @@ interface ICollected {
 /// fee. An intent whose amount is `least` approves this contract for `most` and then calls
 /// {collect}. Both are calls of the intent. Any amount above `most` stays in the vault for
 /// `recovery`.
-/// @dev The contract has no owner and no storage. The contract moves only the caller's own tokens
-/// and keeps none, so nobody else can use a vault's approval. The contract can be replaced, because
-/// the intent, and not the factory, names the contract.
+/// @dev The contract has no owner and no storage. The contract keeps no tokens. It moves only its
+/// caller's tokens, so nobody else can use a vault's approval. The contract can be replaced,
+/// because the intent, and not the factory, names the contract.
 ///
 /// Assumptions:
 /// 1. `transferFrom` takes exactly the requested amount from the caller. If a token takes more, the
@@ -46,7 +46,8 @@ contract Collector {
                 "transferFrom(address,address,uint256)", msg.sender, recipient, amount
             )
         );
-        // An address without code also returns nothing, but then balanceOf has already failed.
+        // An empty result cannot come from an address without code: balanceOf would have failed
+        // before.
         bool isMoved =
             answer.length == 0 || answer.length >= 32 && abi.decode(answer, (uint256)) == 1;
         if (!ok || !isMoved) revert CollectFailed(token, recipient, amount);

@@ -6,9 +6,9 @@ import {Fate, Outcome} from "./Outcome.sol";
 /// @title Conditions
 /// @notice Lets an intent require, in one of its own calls, that another intent was executed or
 /// closed.
-/// @dev `vault` is an argument in the intent, so the intent's creator has derived that address. The
-/// contract has no owner and no storage. The contract can be replaced, because an intent names the
-/// contracts that it calls.
+/// @dev `vault` is an argument of a call in the intent, so the intent's creator chooses the
+/// address and must make sure that it is a vault ({Outcome}). The contract has no owner and no
+/// storage. The contract can be replaced, because an intent names the contracts that it calls.
 contract Conditions {
     /// @notice `vault` was not executed; its outcome is `found`.
     error NotExecuted(address vault, Fate found);

@@ -5,10 +5,10 @@ import {Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
 import {FACTORY} from "./VaultCode.sol";
 
 /// @title ExecutableCaller
-/// @notice A base for targets that act only for an expected intent. The target rebuilds the intent,
-/// call by call, from its own arguments, and accepts only the intent's vault as caller. So in the
-/// vault's execution, only the intent's earlier calls ran before this call, and only its later
-/// calls can follow.
+/// @notice A base for targets that act only for an expected intent. The target rebuilds the
+/// intent, call by call, from its own arguments, and accepts only the intent's vault as caller. So
+/// during the execution, the vault has made only the intent's earlier calls before this call, and
+/// can make only the intent's later calls after it.
 /// @dev How a target uses this contract:
 ///
 /// - The target sets every field of the intent itself, from its arguments and its own data. An

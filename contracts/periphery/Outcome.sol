@@ -4,11 +4,12 @@ pragma solidity 0.8.37;
 import {CLOSED_CODE_HASH, EXECUTED_CODE_HASH} from "./VaultCode.sol";
 
 /// @notice The outcome of an intent, as shown by the code at its vault. `Never`: the intent is
-/// neither executed nor closed yet. This can change until the intent expires. `Executed`: its calls
-/// ran, once. `Closed`: on this chain, the calls did not run and can never run. `Executed` and
-/// `Closed` are permanent, and their code hashes are the same on every chain. Only the outcome on
-/// the intent's own chain counts. On any other chain, anyone can close the vault at any time, even
-/// while the intent is open or executed on its own chain.
+/// neither executed nor closed yet. Until the intent expires, its calls can still run. After that,
+/// the vault can still be closed. `Executed`: its calls ran, once. `Closed`: on this chain, the
+/// calls did not run and can never run. `Executed` and `Closed` are permanent, and their code
+/// hashes are the same on every chain. Only the outcome on the intent's own chain counts. On any
+/// other chain, anyone can close the vault at any time, even while the intent is open or executed
+/// on its own chain.
 enum Fate {
     Never,
     Executed,

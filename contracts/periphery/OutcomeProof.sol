@@ -18,9 +18,9 @@ interface IBlockHashOracle {
 /// on one chain can wait for an intent on another chain. The proof is the block's header, as RLP,
 /// and the vault's account proof, as returned by `eth_getProof` (EIP-1186).
 /// @dev The contract can prove only that a vault was executed or closed. For any other vault, a
-/// call reverts, or returns `Never` if the vault's account exists, for example because it has a
-/// coin balance. The contract has no owner and no storage. The contract can be replaced, because
-/// the caller chooses which contract to call.
+/// call returns `Never` if the vault's account exists, for example because it has a coin balance.
+/// If the account does not exist, the call reverts. The contract has no owner and no storage. The
+/// contract can be replaced, because the caller chooses which contract to call.
 contract OutcomeProof {
     using RLP for *;
 
@@ -47,8 +47,8 @@ contract OutcomeProof {
     error BlockHashUnknown(uint256 blockNumber);
 
     /// @notice Returns the outcome of the intent at `vault`, as of a block of this chain.
-    /// @dev Accepts the last 256 blocks, or the last 8,191 with EIP-2935, without the current
-    /// block.
+    /// @dev Accepts the 256 blocks before the current block, or 8,191 blocks on a chain with
+    /// EIP-2935.
     function proveHere(address vault, bytes calldata header, bytes[] calldata proof)
         external
         view

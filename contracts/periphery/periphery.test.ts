@@ -221,8 +221,8 @@ describe("OutcomeProof", () => {
     await client.setBalance({ address: coin.vault, value: 1n });
     await client.mine({ blocks: 1 });
     // Reads the number from the block, because `getBlockNumber` can return the cached number of the
-    // previous block. anvil's proofs of the previous block contain the balances that were set after
-    // that block.
+    // previous block. A proof of the previous block would be wrong, because anvil includes the
+    // balances that were set after that block.
     blockNumber = (await client.getBlock()).number;
     evidence = await evidenceOf(executedVault, blockNumber);
     await client.mine({ blocks: 3 });
@@ -279,7 +279,7 @@ describe("OutcomeProof", () => {
     await assert.rejects(prove(odd), /MalformedAccount/);
   });
 
-  test("OutcomeProof proves every outcome", async () => {
+  test("OutcomeProof returns the outcome of an executed, a closed, and an open vault", async () => {
     const of = async (vault: Address) => prove(await evidenceOf(vault, blockNumber));
     const executed = await prove(evidence);
     assert.deepEqual([executed.fate, executed.blockNumber], [fate.executed, blockNumber]);
@@ -351,7 +351,8 @@ describe("OutcomeProof", () => {
     });
     const { gasUsed } = await send(outcomeProof.address, data);
     assert.equal(proof.length, committed.proof.nodes);
-    // The header's time and fee differ between runs, and so does the number of zero bytes.
+    // The gas differs slightly between runs, because the header's time and fee differ, and zero
+    // bytes of calldata cost less.
     const off = Math.abs(Number(gasUsed) / committed.proof.transaction - 1);
     assert.ok(off < 0.02, `${gasUsed}`);
   });

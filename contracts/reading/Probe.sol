@@ -18,7 +18,8 @@ contract Probe {
     }
 
     /// @dev The gas for reading one balance. This gas is enough for any proxied token. If 150
-    /// tokens burn all their gas, the total gas exceeds a node's limit.
+    /// tokens burn all their gas, the total gas exceeds a node's limit and the call fails. The
+    /// service then reads fewer addresses per call.
     uint256 private constant BALANCE_GAS = 1_000_000;
 
     constructor(Holder[] memory holders) {

@@ -85,8 +85,8 @@ struct Intent {
 /// 10. `recovery` can receive. A token or coin that `recovery` cannot receive stays in the vault,
 ///     and other tokens leave. If `recovery` is a contract, it can still move the remaining money
 ///     with {rescue}. Only calls have the gas floor of {TooLittleGas}. The caller of a recovery
-///     chooses the gas, so a token can get too little gas for its own work. The same is true for a
-///     `recovery` that receives coin and tolerates failing inner calls.
+///     chooses the gas, so a token can get too little gas for its own work. A `recovery` that
+///     receives coin can get too little gas in the same way, if it tolerates failing inner calls.
 ///
 /// Not protected: If a token other than the intent's token arrives while the vault is OPEN, it
 /// waits until the execution or the expiry. NFTs can leave only with {rescue}. Anyone who profits
@@ -137,8 +137,8 @@ interface IPaymentFactory {
     /// within it may have run out of gas unnoticed. A higher limit helps, unless the call uses all
     /// gas that it gets. EIP-7825 limits a transaction to 16,777,216 gas, so a call can use at most
     /// about 11.8 million.
-    /// @dev The error contains no amounts of gas, because they would not show a sufficient limit:
-    /// the required quarter grows with the limit.
+    /// @dev The error contains no amounts of gas. A sufficient limit could not be computed from
+    /// these amounts, because the required quarter grows with the limit.
     error TooLittleGas(uint256 index, address target);
     /// @notice `vault` could not be created: the gas ran out, or the vault's own calls requested
     /// the creation of `vault`.

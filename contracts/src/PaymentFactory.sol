@@ -90,7 +90,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
     function addressOf(Intent calldata intent) external view returns (address vault) {
         uint256 start = _argument(0);
         if (start != 4 + 32) revert NotCanonical(start, msg.data.length);
-        // Reading these fields rejects values that do not fit their types, as {_settle} would.
+        // Reading these fields reverts if a value does not fit its type, because money at the
+        // address of such an intent could never be recovered.
         (intent.expirationTimestamp, intent.recovery);
         return _quote(msg.data[4:]);
     }

@@ -94,7 +94,7 @@ abstract contract Vault {
         assembly ("memory-safe") {
             mstore(0, STUB_HEAD)
             mstore(2, shl(128, factory))
-            // This stores a whole word: zeros follow the tail, and the first zero is the STOP.
+            // mstore writes a whole word, so zeros follow the tail. The first zero is the STOP.
             mstore(18, STUB_TAIL)
             return(0, add(EXECUTED_BYTES, iszero(open)))
         }
@@ -134,7 +134,8 @@ abstract contract Vault {
             || selector == IERC20.transferFrom.selector;
     }
 
-    /// @dev A target that returns a result has code, or is a precompile, which changes nothing.
+    /// @dev Requires code at a target only if the result is empty. A target that returns a result
+    /// has code, or is a precompile, which changes nothing.
     function _run(Call[] calldata calls) private {
         for (uint256 i = 0; i < calls.length; ++i) {
             Call calldata one = calls[i];
@@ -161,8 +162,8 @@ abstract contract Vault {
         string calldata signature = one.signature;
         bytes calldata args = one.args;
         bytes32 hash;
-        // Assembly, for the same reason as in {act}. It also copies the signature and the arguments
-        // only once, which saves 434 gas per call.
+        // Assembly, for the same reason as in {act}. This assembly also copies the signature and
+        // the arguments only once, which saves 434 gas per call.
         assembly ("memory-safe") {
             let input := mload(0x40)
             calldatacopy(input, signature.offset, signature.length)
