@@ -15,7 +15,7 @@ test("waitForTransactionReceipt returns even if the block arrives late", async (
   const newBlock = Promise.withResolvers<void>();
   const answers: Record<string, () => unknown> = {
     eth_blockNumber: () => {
-      // Reports the block only after the response has been processed.
+      // Answers eth_getBlockByNumber only after viem has processed the new block number.
       if (isMined()) setImmediate(newBlock.resolve);
       return isMined() ? "0x2" : "0x1";
     },

@@ -22,8 +22,9 @@ export type Anvil = {
 
 /**
  * The definition of anvil's chain for viem's clients. With viem's own definition, a wait for a
- * receipt may never end: viem misses new blocks while it checks whether a transaction was replaced,
- * and anvil mines no later block without another transaction.
+ * receipt may never end. While viem checks whether a transaction was replaced, it misses new
+ * blocks, and it looks for the receipt again only in the next block. Anvil mines no further block
+ * without another transaction.
  *
  * An import of one of viem's chains would also load all of viem's other chains.
  */
@@ -117,7 +118,7 @@ export async function startAnvil(options: { port?: number; args?: string[] } = {
     };
     child.stdout.on("data", listen);
     child.stderr.on("data", listen);
-    // For example, the error is ENOENT if anvil's C library is missing, as on Alpine.
+    // On Alpine, for example, the error is ENOENT, because anvil's C library is missing.
     child.once("error", ({ message }) => reject(new Error(`anvil cannot be started: ${message}`)));
     gone.then(() => fail("did not start"));
   }).finally(() => clearTimeout(limit));

@@ -1,5 +1,5 @@
-// Tests the chains on which the factory can be deployed, and the largest terms on a chain that
-// limits init code and gas.
+// Tests on which chains the factory can be deployed. Also tests terms of the maximum length on a
+// chain that limits init code and gas.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

@@ -55,7 +55,7 @@ export async function deployOnce(
   const address = create2Address(creationCode, salt);
   if (await getCode(sender, { address })) return address;
   const deployer = deterministicDeployer.address;
-  // A transaction to an address without code succeeds and deploys nothing.
+  // Without this check, the transaction would succeed and deploy nothing.
   if (!(await getCode(sender, { address: deployer }))) {
     throw new Error(`${deployer} has no code: deploy the deterministic deployer first`);
   }
@@ -72,8 +72,8 @@ export async function deployOnce(
  * Deploys the deterministic deployer if the chain lacks the deployer. The call is idempotent.
  *
  * Each chain allows only one attempt, because the deployer's transaction has a fixed nonce, gas
- * limit, and gas price, and a failed transaction uses up the nonce. So the function funds and sends
- * nothing unless an estimate shows that the transaction will succeed.
+ * limit, and gas price, and a failed transaction uses up the nonce. So the function first estimates
+ * the transaction. If the transaction would fail, the function sends nothing, not even the funds.
  *
  * @throws an error whose message states the reason and the alternative
  */

@@ -61,7 +61,7 @@ describe("the deterministic deployer", () => {
   });
 });
 
-describe("bringDeployer", () => {
+describe("a chain without the deployer", () => {
   const { address, sender: nobody } = deterministicDeployer;
   const open = async (t: TestContext, args: string[] = []) => {
     const chain = await openChain(["--disable-default-create2-deployer", ...args]);
@@ -69,8 +69,8 @@ describe("bringDeployer", () => {
     return chain;
   };
   /**
-   * Checks that the sender's balance and nonce are unchanged, so that the deployment is still
-   * possible.
+   * Checks that nothing was sent: the sender's balance and nonce are zero, and no block was mined.
+   * The deployment is therefore still possible.
    */
   const assertUnspent = async ({ client }: Chain) => {
     assert.equal(await client.getBalance({ address: nobody }), 0n);
@@ -80,7 +80,7 @@ describe("bringDeployer", () => {
 
   test("bringDeployer spends nothing if the deployment would fail", async (t) => {
     const chain = await open(t);
-    // A used nonce at the address makes CREATE burn all the gas there.
+    // CREATE burns all its gas if the nonce of the new address is not zero.
     await chain.client.setNonce({ address, nonce: 1 });
     await assert.rejects(bringDeployer(chain.client), /would fail.*EIP-7997.*genesis/s);
     await assertUnspent(chain);

@@ -1,6 +1,6 @@
-// A lower bound for the gas of an execution at a separate address in its own transaction. The calls
-// are compiled directly to init code, without checks or events, and sent through the deterministic
-// deployer. The deployed code is 31 zero bytes.
+// A lower bound for the gas of an execution. The calls run in their own transaction and from their
+// own address, but without checks or events: they are compiled directly to init code, which the
+// deterministic deployer runs. The deployed code is 31 zero bytes.
 
 import { concat, type Hex, numberToHex, size, zeroHash } from "viem";
 

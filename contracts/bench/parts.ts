@@ -39,7 +39,7 @@ export async function partsOf(chain: Chain, hash: Hex): Promise<Record<string, n
 const calldataGas = (input: Hex) =>
   hexToBytes(input).reduce((total, byte) => total + (byte === 0 ? 4 : 16), 0);
 
-/** Yields each step's frame, opcode, and gas, without the gas of the frames that the step opens. */
+/** Yields the frame, the opcode, and the gas of each step. The gas excludes inner frames. */
 function* ownGas(steps: Step[]): Generator<[Frame, string, number]> {
   const frames: Frame[] = ["factory"];
   for (const [i, step] of steps.entries()) {

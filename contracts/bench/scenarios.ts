@@ -123,8 +123,8 @@ async function mint(chain: Chain, token: Address, to: Address, amount: bigint) {
 }
 
 /**
- * Expiration times in Unix seconds. The times are fixed, because a zero byte of calldata costs 12
- * gas less, and the figures must not depend on the clock.
+ * Expiration times in Unix seconds. The times are fixed, so that the figures do not depend on the
+ * clock: each zero byte in a time would save 12 gas.
  */
 const expiry = { open: 0xffff_ffffn, expired: 0x1111_1111n };
 

@@ -1,6 +1,6 @@
 // Mines the factory's salt: `npm run mine -w contracts`. With `-- --from COUNT`, the search starts
-// at the salt COUNT, for example where another run stopped. A search needs about 2^32 tries, in one
-// thread per processor, and finds `factorySalt`.
+// at the salt COUNT, for example to continue an earlier run. A search needs about 2^32 tries, in
+// one thread per processor, and finds `factorySalt`.
 
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
@@ -18,7 +18,8 @@ if (isMainThread) await mine();
 else await work(workerData as Hex);
 
 /**
- * A message contains the start of a chunk, and the response contains the salts found in that chunk.
+ * A message contains the start of a chunk. The response is the lowest count in the chunk that gives
+ * a wanted address, or undefined.
  */
 async function work(creationCode: Hex): Promise<void> {
   const search = await newSearch(creationCode);

@@ -1,5 +1,5 @@
 // Searches for salts with which the deterministic deployer creates the factory at an address that
-// begins with four zero bytes. The search tries the salts in ascending order from 0, so that every
+// begins with four zero bytes. A search from 0 tries all salts in ascending order, so every such
 // search finds the same salt.
 
 import { createKeccak } from "hash-wasm";
@@ -10,8 +10,8 @@ import { deterministicDeployer } from "../deployer.ts";
 export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
 
 /**
- * @returns a function that returns the lowest count, at least `from` and below `to`, whose salt
- *   gives an address with four leading zero bytes
+ * @returns a function that searches the counts from `from` (inclusive) to `to` (exclusive), and
+ *   returns the lowest count whose salt gives an address with four leading zero bytes
  * @param to at most 2^53
  */
 export async function newSearch(

@@ -39,8 +39,8 @@ contract AddressOfTest is Fixture {
         check(!ok && keccak256(answer) == keccak256(wanted), "NotCanonical");
     }
 
-    /// @dev The decoder accepts the words at such an offset, because each word fits the type of the
-    /// previous field.
+    /// @dev Without its own check, {addressOf} would accept some of these offsets, because the
+    /// value of each field also fits the type of the next field.
     function test_NotCanonical_ifTheOffsetIsBelow32() public {
         Intent memory intent = plainIntent();
         for (uint256 offset = 0; offset < 32; ++offset) {

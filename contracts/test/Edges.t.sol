@@ -101,8 +101,8 @@ contract EdgesTest is Fixture {
     }
 
     /// @dev The calldata contains an expired intent, whose arguments contain an open intent. The
-    /// offset points to the open intent, so a faulty factory would check one intent and create the
-    /// other.
+    /// offset points to the open intent, so a faulty factory could check the open intent but
+    /// create the vault of the expired intent.
     function test_anOffsetIntoTheArguments_closesNoVault() public {
         Intent memory open = intentOf(new Call[](0));
         open.amount = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @dev The factory's errors as functions, so that the compiler checks what tests expect.
+/// @dev The factory's errors as functions, so that tests can encode an expected error with
+/// abi.encodeCall, which checks the types of its arguments.
 interface Errors {
     function WrongChain(uint256 wanted, uint256 found) external;
     function Expired(uint256 expirationTimestamp, uint256 found) external;

@@ -118,8 +118,8 @@ contract InternalsTest is Fixture {
         "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 }
 
-/// @dev Runs the factory's code, like the factory, when the init code of a vault calls this
-/// contract.
+/// @dev When the init code of a vault calls this contract, it runs the factory's code, as the
+/// factory would.
 contract Impostor {
     address private immutable FACTORY;
 

@@ -91,7 +91,7 @@ contract ReentrancyTest is Fixture {
         address vault = funded(intent, 2 * AMOUNT);
         arm(intent);
         factory.execute(intent);
-        // The batch succeeds although its item fails.
+        // Only the batch succeeds, because a failing item does not revert a batch.
         equal(attacker.succeeded(), BATCH, "succeeded");
         equal(attacker.count(), 4, "attempts");
         holds(vault, AMOUNT, AMOUNT);
@@ -111,8 +111,8 @@ contract ReentrancyTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    /// @dev If a target requests an address that is being created, only the gas that the target
-    /// gives is burned.
+    /// @dev A target that executes the intent again, while the vault is being created, burns only
+    /// the gas that the target passes to that call.
     function test_CreationFailed_burnsOnlyTheGasThatTheTargetGives() public {
         Intent memory intent = attackIntent(address(attacker));
         funded(intent, AMOUNT);
@@ -163,7 +163,8 @@ contract ReentrancyTest is Fixture {
         uint256 recovered = whenMoved ? AMOUNT : 0;
         equal(token.balanceOf(RECOVERY), recovered, "recovered");
         holds(vault, AMOUNT - recovered, 0);
-        // Foundry also records the events of reverted calls.
+        // Otherwise, the events cannot be counted, because Foundry also records the events of
+        // reverted calls.
         if (whenMoved) equal(recoveredInEvents(vault), recovered, "the events' sum");
         check(attacker.succeeded() & (EXECUTE | RESCUE) == 0, "neither executes nor rescues");
     }

@@ -90,8 +90,9 @@ contract TokensTest is Fixture {
     function test_aShortAnswerFromTransfer_isNotExtendedByThePreviousAnswer() public {
         FalseSayer sayer = new FalseSayer();
         for (uint256 size = 1; size < 32; size += 5) {
-            // Even sizes return bytes that would mean true if leading zeros were added. Odd sizes
-            // return zeros, which would mean true if the rest of the previous result followed.
+            // Even sizes return bytes that would mean true if zeros were added before them. Odd
+            // sizes return zeros, which would mean true if they overwrote only the start of the
+            // previous result.
             sayer.set(size % 2 == 0 ? uint256(1) << 8 * (32 - size) : 0, size);
             Intent memory intent = intentOf(
                 list(

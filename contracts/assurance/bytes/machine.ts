@@ -4,8 +4,8 @@
 // quantifier.
 //
 // An unsupported opcode (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic) ends
-// its path as "foreign". The model counts gas only for memory, and not for opcodes, because a path
-// that runs out of gas has no effect.
+// its path as "foreign". The model counts the gas only for memory. It can ignore the gas for
+// opcodes, because a path that runs out of gas has no effect.
 
 import {
   add,
@@ -49,8 +49,8 @@ type World = {
 };
 
 /**
- * An environment, and an arbitrary index at which bytes are compared. Because the index is
- * arbitrary, a proof for the index applies to every index.
+ * An environment, and an arbitrary index at which bytes are compared. Because this index is
+ * arbitrary, the proof covers all indexes.
  */
 export type Case = World & { index: Word };
 
@@ -96,8 +96,8 @@ const nowhere = -1;
  * Returns every path through `opcodes`, with conditions that exclude each other and cover all
  * inputs.
  *
- * @param opcodes the code to run; if `world.codeBytes` is larger, a path that leaves `opcodes` is
- *   foreign
+ * @param opcodes the code to run, or the start of longer code (`world.codeBytes`). A path that
+ *   continues after this start ends as "foreign"
  */
 export function run(opcodes: Uint8Array, world: World): Path[] {
   const ended: Path[] = [];
@@ -268,7 +268,7 @@ function swap(stack: Word[], depth: number): void {
   [stack[top], stack[other]] = [stack[other]!, stack[top]!];
 }
 
-/** Adds to `halts` the condition that the gas is not enough for `bytes` bytes of memory at `at`. */
+/** Halts the opcode if the gas cannot be enough for `bytes` bytes of memory at `at`. */
 function touch(machine: Machine, at: Word, bytes: Word, world: World): void {
   const affordable = all(world.affordable(at), world.affordable(bytes));
   machine.halts = any(machine.halts, all(not(same(bytes, 0n)), not(affordable)));

@@ -1,5 +1,5 @@
-// Decides whether any input satisfies a condition. Z3 decides for all inputs together. A few
-// hundred example inputs detect most wrong bytes without Z3, which is faster.
+// Decides whether any input satisfies a condition. Z3 decides for all inputs together. Before that,
+// a few hundred example inputs detect most wrong bytes faster than Z3.
 
 import { init, killThreads } from "z3-solver";
 import type { Case } from "./machine.ts";
@@ -36,8 +36,8 @@ export async function openProver(): Promise<Prover> {
         answers.set(text, answer === "sat");
         return answer === "sat";
       } finally {
-        // Without this call, the garbage collector can free the solver while Z3's thread checks the
-        // next condition in the same memory. The thread then fails or never ends.
+        // Without this call, the garbage collector can free the solver later, while Z3's thread
+        // uses the same memory to check the next condition. The thread then fails or never ends.
         solver.release();
       }
     },

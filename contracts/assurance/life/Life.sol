@@ -16,7 +16,7 @@ contract Life {
     uint256 private time;
     uint256 private codeBytes;
 
-    // These variables record the history of the vault, which the assertion checks.
+    // These variables record the history of the vault for the assertion in {sound}.
     uint256 private executions;
     bool private allInTimeAndFull = true;
     bool private closed;
@@ -87,7 +87,7 @@ contract Money {
         spentByCalls += spent;
     }
 
-    /// @dev A token that takes a fee, or rejects a transfer, sends less than the whole balance.
+    /// @dev The token can move less than the whole balance, or nothing.
     function recover(uint256 sent) external {
         over = true;
         balance -= sent;

@@ -129,8 +129,8 @@ const shortcuts: Shortcut[] = [
 ];
 
 /**
- * Returns the handwritten mutants. The `in` of these mutants is "by hand", unlike that of the
- * operators' mutants.
+ * Returns the handwritten mutants. Their `in` is "by hand" instead of the name of a function,
+ * modifier, or contract.
  *
  * @throws if the text of a mutant is missing in the sources, or occurs more than once
  */

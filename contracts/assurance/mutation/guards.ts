@@ -86,7 +86,7 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
   return kinds.filter((kind) => !required.includes(kind));
 }
 
-/** Limits an event's second amount by the first, as a maximum or as a minimum. */
+/** Returns two mutants: the event's second amount is at most, or at least, its first amount. */
 function capAmounts(node: Node, { text }: Surroundings): Change[] {
   const amounts = list(at(node, "eventCall"), "arguments").filter(
     (each) => each.nodeType === "Identifier" && typeOf(each) === "uint256",
@@ -102,8 +102,8 @@ function capAmounts(node: Node, { text }: Surroundings): Change[] {
 
 /**
  * Returns mutants that compare only some bits of two numbers, or compare their order instead of
- * their equality. Omits mutants that would differ only for code or a result of 2^64 bytes, or for a
- * negative number, because these do not exist.
+ * their equality. Omits mutants that would differ only for impossible values: 2^64 bytes of code or
+ * of a result, or a negative number.
  */
 function cutComparison(node: Node, { text }: Surroundings): Change[] {
   const sides = [at(node, "leftExpression"), at(node, "rightExpression")] as const;

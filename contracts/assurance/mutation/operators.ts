@@ -63,7 +63,7 @@ const solidity: Record<string, Operator> = {
         ...replace(
           "zero passes",
           node,
-          // Omits each side for which the original or another change already accepts zero.
+          // Omits a side if the condition already compares this side with zero.
           ...measures
             .filter((side) => !alternatives.some((each) => each.includes(`${text(side)} == 0`)))
             .map((side) => zeroPasses(side, node, text)),
@@ -170,8 +170,8 @@ const yul: Record<string, Operator> = {
   YulLiteral(node, { parents }) {
     const caller = parents.at(-1)!;
     const name = "functionName" in caller ? String(at(caller, "functionName").name) : "";
-    // Omits constant arguments of calls, because the constants are sizes of return data in memory.
-    // The contracts never read an additional byte of this memory.
+    // Omits the constant arguments of calls, CREATE2, and MCOPY. Some of these constants are sizes
+    // in memory, and a larger size has no effect, because no code reads the additional byte.
     if (node.kind !== "number" || /call$|^create2$|^mcopy$/.test(name)) return [];
     return replace("constant", node, next(String(node.value)));
   },
@@ -201,7 +201,7 @@ export const changesOf = (node: Node, where: Surroundings): Change[] =>
   operators[node.nodeType]?.(node, where) ?? [];
 
 function removeStatement(node: Node, { parents, statement }: Surroundings): Change[] {
-  // A loop that does not advance would only run out of gas.
+  // Keeps the step of each loop, because a loop without a step would only run out of gas.
   if (parents.at(-1)!.nodeType === "ForStatement") return [];
   const { start, end } = statement(node);
   return [{ operator: "statement removed", start, end, to: "{}" }];

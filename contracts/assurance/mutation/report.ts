@@ -28,7 +28,10 @@ export type Tally = {
    */
   compiled: number;
   killed: number;
-  /** Maps each surviving mutant ({@link nameOf}) to the reason why no test has to fail. */
+  /**
+   * The names of the surviving mutants ({@link nameOf}), each with the reason why the tests can
+   * pass.
+   */
   survivors: { name: string; reason: string }[];
 };
 

@@ -140,7 +140,7 @@ describe("the text that a wallet shows before signing", () => {
     assert.deepEqual(signs(call("recover", [intent, [token, zeroAddress]])), recovering);
   });
 
-  test("`batch` shows each item like a single call", () => {
+  test("`batch` shows the same lines for an item as for a separate call", () => {
     const items = [call("execute", [intent]), call("recover", [intent, [token, zeroAddress]])];
     assert.deepEqual(signs(call("batch", [items])), [
       "Execute or recover several addresses, each by itself",

@@ -28,7 +28,8 @@ contract CallerInvariants is World {
         (bool ok,) = address(factory).call{gas: bounded(gas, 20_000, 300_000)}(
             abi.encodeCall(factory.execute, (_intent(life)))
         );
-        // If the gas price is not reset, Foundry refunds it to the sender of the next call.
+        // Resets the gas price, because Foundry would otherwise refund gas to the sender of the
+        // next call.
         vm.txGasPrice(0);
         check(!ok || should, "executes only when it should");
         if (ok) life.state = State.Executed;
@@ -47,9 +48,9 @@ contract CallerInvariants is World {
         check(!ok, "takes no coin");
     }
 
-    /// @dev Replaces one word of the calldata. The model does not know the effect of the changed
-    /// call on other vaults, so {Undo} makes the call, checks whether this vault paid anybody
-    /// else, and reverts the call.
+    /// @dev Replaces one word of the calldata. The changed call can affect other vaults in ways
+    /// that the model does not know. So {Undo} makes the call, checks that the vault paid nobody
+    /// except its merchant and its recovery, and reverts the call.
     function spoil(uint256 seed, uint256 index, uint256 word, bool toRecover) external {
         Life storage life = _pick(seed);
         bytes memory data = toRecover

@@ -32,8 +32,8 @@ contract OutcomeTest is Fixture {
     uint256 private constant CODES_PER_RUN = 80;
 
     function test_anyOtherCode_hasNoOutcome(bytes calldata code, uint256 seed) public {
-        // Foundry rejects code that begins like an EIP-7702 delegation but is not a valid
-        // delegation.
+        // Skips code that begins like an EIP-7702 delegation, because Foundry rejects it unless it
+        // is a valid delegation.
         vm.assume(bytes2(code) != 0xef01);
         for (uint256 i = 0; i < CODES_PER_RUN; ++i) {
             otherCodes(code, uint256(keccak256(abi.encode(seed, i))));

@@ -6,7 +6,7 @@ import {Errors} from "../Errors.sol";
 import {Fixture} from "../Fixture.sol";
 import {Vm, vm} from "../Vm.sol";
 
-/// @dev Tests vaults that `recover` or `rescue` closed before their calls ran.
+/// @dev Tests vaults that `recover` or `rescue` closed without running their calls.
 contract ClosedTest is Fixture {
     function test_leaves42Bytes_whichShowThatNoCallRan_afterRecoverAndRescue() public {
         bytes32 wanted = keccak256(bytes.concat(executedCode(), hex"00"));

@@ -39,8 +39,8 @@ contract RecoverTest is Fixture {
             abi.encodeWithSelector(factory.recover.selector, 128, 64, 1, address(token)),
             withoutOffset(abi.encode(intent))
         );
-        // Compares the error itself, because Foundry accepts an out-of-gas error as any expected
-        // revert.
+        // Compares the whole error, because expectRevert of Foundry also accepts an out-of-gas
+        // error.
         (bool ok, bytes memory reason) = address(factory).call(data);
         bytes memory wanted = abi.encodeCall(Errors.NotCanonical, (132, 68));
         check(!ok && keccak256(reason) == keccak256(wanted), "refused");
