@@ -26,7 +26,7 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/** A wallet flow without wallets, for the case that the wallet code could not be loaded. */
+/** The wallet flow if the wallet code cannot be loaded: it finds no wallets. */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),

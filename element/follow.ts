@@ -26,8 +26,8 @@ const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;
 /**
- * If the device's clock advances by this much more or less than the page's clock, the device has
- * probably slept. On many systems, the page's clock stops during sleep.
+ * On many systems, the page's clock stops while the device sleeps. If the times by which the page's
+ * clock and the device's clock advance differ by more than this, the device has probably slept.
  */
 const sleptMs = 5_000;
 
@@ -124,8 +124,8 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
  * Detects when the device wakes up or is online again, and when the page becomes visible or is
  * resumed.
  *
- * @param wake called with true if messages were probably lost, and with false if messages may only
- *   be late
+ * @param wake called with true if messages were probably lost (after sleep or offline), and with
+ *   false if messages may be late (in a hidden or frozen page)
  * @param onTick called every second while the page runs
  * @returns a function that stops watching
  */

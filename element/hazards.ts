@@ -37,8 +37,8 @@ export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
 }
 
 /**
- * Finds misleading names. The service rejects them, but anyone can derive an address without the
- * service.
+ * Finds misleading names. The service rejects new intents with such names, but anyone can derive
+ * the address of such an intent without the service.
  */
 function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {

@@ -21,9 +21,7 @@ export function define(name: string, element: CustomElementConstructor): void {
   if (!registry?.get(name)) registry?.define(name, element);
 }
 
-/**
- * The default style. Pages can override it with `::part(…)` and with the custom properties below.
- */
+/** The default style, which pages can override with `::part(…)` and the custom properties below. */
 const style = `
 :host {
   display: block;

@@ -77,8 +77,8 @@ export function drawRecord(drawing: Drawing): Node[] {
 }
 
 /**
- * Draws a notice for each look-alike token that was sent to the address by mistake. The notice says
- * where the token is returned.
+ * Draws a notice for each look-alike token that was sent to the address by mistake. The notice also
+ * says to which address the token is returned.
  */
 function drawWrongTokens({ wrongTokens, lookedUp, words }: Drawing): Node[] {
   const { intent } = lookedUp.record;
@@ -105,8 +105,8 @@ function waysToPay({ words, wallets }: Drawing, { address, amount, chain }: Paym
 }
 
 /**
- * Returns a sentence in which each value has its own text direction, so that amounts read from left
- * to right.
+ * Returns a sentence in which each value keeps its own text direction. Values that start with a
+ * digit, such as amounts, always read from left to right.
  */
 export function sentence(
   part: string,

@@ -100,8 +100,9 @@ export async function watchPayment(
       const isCancel = isSame(found.to ?? "", stored.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
-    // The payer may have paid by QR code while the wallet still shows the request. The next call
-    // searches this block again, because the tab that sent the request may be closed by then.
+    // While a tab waits for the wallet, the transaction that was found may be a payment by QR code.
+    // So it does not count as the wallet's payment yet. The next call finds it again, and counts it
+    // if no tab waits any longer.
     if (!stored.hash && isOpen()) return { kind: "met" };
     isSped ||= stored.hash !== undefined && found.hash !== stored.hash;
     const isFound = stored.hash === undefined || stored.isFound;

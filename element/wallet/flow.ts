@@ -112,7 +112,10 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
   };
 }
 
-/** Manages the payment request of this tab, and keeps the reason if the previous request failed. */
+/**
+ * Manages the payment request of this tab. If a request fails, its reason is kept until the next
+ * request.
+ */
 function openRequests(now: FlowOptions["now"], change: () => void) {
   let request: { step: Step; amount: string; stopping: AbortController } | undefined;
   let refused: { refusal: Refusal; amount: string } | undefined;
@@ -180,7 +183,8 @@ function watchStoredPayment({
       const record = now()?.record;
       const stored = record && findStoredPayment(record.address);
       const provider = wallets.find(({ info }) => info.rdns === stored?.rdns)?.provider;
-      // The key omits the hash's value, so a replacement transaction does not restart the search.
+      // The key contains only whether there is a hash, so a replacement transaction does not
+      // restart the watch.
       const isRequested = stored?.hash === undefined;
       const key =
         stored && provider ? `${stored.from} ${stored.nonce} ${stored.sinceMs} ${isRequested}` : "";

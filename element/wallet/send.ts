@@ -37,7 +37,10 @@ export type Order = {
   /** Returns the amount due. Called just before the wallet is asked to sign. */
   owedNow: () => string;
   report: (step: Step) => void;
-  /** Aborting the signal cancels the request, so that other tabs can request the payment. */
+  /**
+   * Aborting the signal ends the wait for the wallet. Another tab can then request the payment,
+   * unless the wallet was already asked to sign.
+   */
   signal?: AbortSignal;
 };
 

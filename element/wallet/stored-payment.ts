@@ -19,7 +19,7 @@ export type StoredPayment = {
   sinceMs: number;
   /** The newest block when the payment was requested. */
   fromBlock: number;
-  /** True if the wallet returned no hash, but the account made the same transfer on the chain. */
+  /** True if `hash` was found on the chain, because the wallet had returned no hash. */
   isFound?: boolean;
   /** True if the payment's transaction has reached the address. */
   isArrived?: boolean;

@@ -14,7 +14,7 @@ export type Wallet = {
   readonly provider: WalletProvider;
 };
 
-/** The identifier of `window.ethereum`, which does not report an `rdns`. */
+/** The identifier to use for `window.ethereum`, which reports no `rdns`. */
 const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 
