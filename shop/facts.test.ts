@@ -40,7 +40,7 @@ describe("applyFact", () => {
     assert.deepEqual(delivered, []);
   });
 
-  test("applyFact does not change the order for money on another chain", async () => {
+  test("money on another chain does not change the order", async () => {
     const { store, order, delivered, parts } = await open();
     const place = { address, chainId: 10, transactionHash: executed.transactionHash, depth: 1 };
     const facts: ProvedEvent[] = [

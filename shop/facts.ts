@@ -1,15 +1,15 @@
-// Applies a proved fact to its order. Goods are delivered once, and refunds are recorded once. An
-// old fact never replaces a newer fact: the order is loaded before the fact is proved, and the new
-// state is stored only if the order has not changed since. After `deliver` or `refund` has
-// succeeded, the newest version of the order records the success.
+// Applies a proved fact to its order. A delivery or a refund that the order already records is not
+// repeated. The order is loaded before the fact is proved, and the new state is stored only if the
+// order has not changed since then, so an old fact never replaces a newer fact. After `deliver` or
+// `refund` has succeeded, the newest version of the order records the success.
 
 import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
 
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
 /**
- * A payment, or the balance of the address (`held`) for a payment without a log, which cannot be
- * proved.
+ * A payment. The fact `held` gives only the balance of the address, because a payment without a log
+ * cannot be proved.
  */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
 /** A payment or a return on a chain other than the order's chain. It does not affect the order. */
@@ -26,8 +26,8 @@ export type FactParts = {
 };
 
 /**
- * Applies a proved fact to an order. Does not repeat a delivery or a refund that is recorded, so
- * the call can be repeated.
+ * Applies a proved fact to an order. The call can be repeated, because it skips a delivery or a
+ * refund that the order already records.
  *
  * @param order the order as read before the fact was proved
  * @throws {Error} if the stored order has changed since `order` was read. Prove the event again.

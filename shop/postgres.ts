@@ -70,10 +70,7 @@ const claimEvent = `
     returning address)
   select body, attempts, exists (select from claimed) as "isMine" from due`;
 
-/**
- * Ends a claim. Changes nothing if the claim does not exist, because another server has claimed the
- * address since then.
- */
+/** Ends a claim. Changes nothing if a later claim has replaced the claim. */
 const settle = (fields: string) => `
   with settled as (delete from shop_claims where claim = $1 returning id)
   update shop_events set ${fields} where id in (select id from settled)`;

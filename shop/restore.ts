@@ -29,8 +29,8 @@ export function openRestore(parts: RestoreParts) {
   let newest: Promise<unknown> | undefined;
 
   /**
-   * @param isNewestOnly whether to stop at the first page of addresses that contains a stored order
-   *   and no lost order
+   * @param isNewestOnly whether to stop after the first page of addresses that contains a stored
+   *   order and from which no order was restored
    */
   async function readBack(isNewestOnly: boolean): Promise<ShopOrder[]> {
     const found: ShopOrder[] = [];
@@ -51,9 +51,9 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Restores the lost orders that are newer than the newest stored order. Usually there are none.
-   * If the store is empty, restores all orders. If the store is an old backup, restores the orders
-   * since the backup. After a success, later calls do nothing.
+   * Restores at least the lost orders that are newer than the newest stored order. Usually there
+   * are none. If the store is empty, restores all orders. If the store is an old backup, restores
+   * the orders since the backup. After a success, later calls do nothing.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {
@@ -68,8 +68,8 @@ export function openRestore(parts: RestoreParts) {
     restoreNewest,
     /**
      * Returns the order of an event's address. Restores the order if the store does not have it.
-     * Before that, restores the newest orders from the service's list, so that a false event cannot
-     * choose the address of a lost order.
+     * Before that, restores the newest lost orders from the service's list. Otherwise, if several
+     * addresses have the same reference, a false event could choose which address is restored.
      */
     async restoreOne(named: NamedAddress): Promise<ShopOrder | undefined> {
       await restoreNewest();

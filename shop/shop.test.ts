@@ -272,7 +272,7 @@ describeOnEach("a shop without its newest orders", () => {
         assert.equal(record.address, dear.record.address);
       });
 
-  test("a shop restores a lost order if the event lacks its reference", async () => {
+  test("a shop restores a lost order even if the event contains no reference", async () => {
     const order = await paidOrder((await newShop()).shop);
     const event = await eventOf(order, "address.executed");
     event.data.reference = null;

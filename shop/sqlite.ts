@@ -43,7 +43,7 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
    * end of the claim.
    */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
-  /** @returns the claim's event, unless the address has a newer claim */
+  /** @returns the ID of the claim's event, or undefined if a later claim has replaced the claim */
   const unclaim = (claim: string): string | undefined => {
     for (const [address, held] of claims) {
       if (held.claim !== claim) continue;

@@ -137,7 +137,7 @@ describeOnEach(
       assert.deepEqual(world.delivered, [order.reference]);
     });
 
-    test("a late delivery does not overwrite another server's changes", async () => {
+    test("a delivery that ends too late does not overwrite another server's changes", async () => {
       const store = await newStore();
       let calls = 0;
       let end = () => {};

@@ -1,5 +1,6 @@
-// Processes the stored events. An event is proved when it is processed, so an old event cannot
-// reset an order to an older state. A failing event is retried later and delays no other event.
+// Processes the stored events. Each event is proved with the chain's current state, so an old event
+// cannot set an order to an older state. A failing event is retried later, and does not delay the
+// events of other addresses.
 
 import { within } from "executable-address/client/parts";
 import {
@@ -104,8 +105,8 @@ export function openWork(parts: WorkParts) {
 
 /**
  * Proves an event and applies the proved fact to the event's order.
- * @returns false if the event must be retried, because the chain does not show its fact at the
- * required depth yet
+ * @returns false if the chain does not show the event's fact at the required depth yet. The event
+ * must then be retried
  */
 async function processEvent(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const { address } = event.data;

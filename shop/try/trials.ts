@@ -12,9 +12,8 @@ export type Hands = {
   /** Makes the shop create an order. */
   order(): Promise<Made>;
   /**
-   * Creates an address that the shop did not request. If `reference` is not null, the address has
-   * this reference of one of the shop's orders. The service stores the address like any other
-   * address.
+   * Creates an address that the shop did not request. Its reference is null, or copied from one of
+   * the shop's orders. The service stores the address like any other address.
    */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
@@ -200,8 +199,8 @@ const ofLies: readonly Trial[] = [
     hands.chain.recover(made.record);
     await hands.deliver(await hands.eventOf(made, "address.recovered"));
     const isRight = await hands.goodsAre(made, 0);
-    // Removes the block after the expiry, because orders that are created later would otherwise
-    // already be expired.
+    // Removes the block whose time is after the expiry. With this block, the orders of later trials
+    // would already be expired when the shop creates them.
     hands.chain.takeBack(1);
     return isRight;
   }),
