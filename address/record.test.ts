@@ -67,6 +67,26 @@ describe("verifyRecord", () => {
     assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
   });
 
+  test("`terms_mismatch` shows up to 64 characters from the first difference", () => {
+    const digits = record.terms.slice(130);
+    const wanted = digits.slice(0, 64);
+    assert.notEqual(digits[0], "f");
+    for (const [terms, found, at] of [
+      [`${record.terms.slice(0, 130)}f${digits.slice(1)}`, `"f${wanted.slice(1)}"`, 131],
+      [record.terms.slice(0, 130), '""', 131],
+      [`${record.terms.slice(0, 130)}\u202e${digits}`, "other text", 131],
+      ["0x", '""', 3],
+    ] as const) {
+      const right = record.terms.slice(at - 1, at + 63);
+      const message = `terms: expected "${right}", found ${found} at character ${at}`;
+      assert.throws(() => verifyRecord({ ...record, terms }, { factory }), { message });
+    }
+    const longer = `${record.terms}00`;
+    const end = `found "00" at character ${record.terms.length + 1}`;
+    const message = `terms: expected "", ${end}`;
+    assert.throws(() => verifyRecord({ ...record, terms: longer }, { factory }), { message });
+  });
+
   test("verifyRecord reports each error in the intent with its path", () => {
     const intent = { ...sample, amount: "01", tip: 1 };
     assert.deepEqual(refusals({ ...record, intent }), [

@@ -4,7 +4,15 @@
 import { formatAddress, parseAddress } from "./abi/checksum.ts";
 import { toHex } from "./abi/hex.ts";
 import { deriveAddress, parseFactory } from "./derive.ts";
-import { addFault, describeType, type Faults, gather, noFaults, throwFaults } from "./errors.ts";
+import {
+  addFault,
+  describeType,
+  describeValue,
+  type Faults,
+  gather,
+  noFaults,
+  throwFaults,
+} from "./errors.ts";
 import type { AddressRecord, Hex, Intent } from "./intent/intent.ts";
 import { isObject, need, useIntent } from "./intent/parse.ts";
 import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
@@ -96,10 +104,18 @@ function compare(
   wanted: string,
 ) {
   if (found === wanted) return;
-  // The message does not contain the terms, which can have 49,154 characters.
-  const long =
-    field === "terms"
-      ? "expected the encoding of `intent`, found other terms"
-      : `expected ${wanted}, found ${found}`;
-  addFault(faults, `${field}_mismatch`, long, field);
+  const message =
+    field === "terms" ? describeDifference(found, wanted) : `expected ${wanted}, found ${found}`;
+  addFault(faults, `${field}_mismatch`, message, field);
+}
+
+/**
+ * Describes the first difference of two different texts. Terms can have 49,154 characters, so the
+ * message contains only 64.
+ */
+function describeDifference(found: string, wanted: string): string {
+  let at = 0;
+  while (found[at] === wanted[at]) at++;
+  const [right, wrong] = [wanted, found].map((text) => describeValue(text.slice(at, at + 64)));
+  return `expected ${right}, found ${wrong} at character ${at + 1}`;
 }

@@ -186,18 +186,18 @@ describe("client.lookup", () => {
     const theirs = makeRecord(sample, { factory: shop });
     const { address } = record;
     for (const [body, fault] of [
-      [forged, "terms: expected the encoding of `intent`, found other terms"],
+      [forged, 'terms: expected "[0-9a-f]{64}", found "[0-9a-f]{64}" at character \\d+'],
       [other, `address: expected ${address}, found ${other.address}`],
       [theirs, `factory: expected ${factoryAddress}, found ${shop}`],
       [{}, "address: this field is required"],
       [null, "expected an object, found null"],
       [[], "expected an object, found an array"],
-      [{ ...record, terms: "0x" }, "terms: expected the encoding of `intent`, found other terms"],
+      [{ ...record, terms: "0x" }, 'terms: expected "[0-9a-f]{64}", found "" at character 3'],
     ] as const) {
       once({ body });
       await assert.rejects(client().lookup(address), {
         name: "UnprovenError",
-        message: `expected a valid record of ${address}: ${fault}`,
+        message: new RegExp(`^expected a valid record of ${address}: ${fault}$`),
       });
     }
   });
