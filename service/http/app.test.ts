@@ -203,6 +203,9 @@ describe("the API", () => {
     const refused = await raw(head + json, busyPort);
     assertShape(refused, 503, "service_unavailable");
     assert.match(refused, /retry-after: 1\r\n/i);
+    const full = 'expected at most 2 simultaneous requests for "create", found 3';
+    const { error } = JSON.parse(refused.split("\r\n\r\n")[1]!) as { error: { message: string } };
+    assert.equal(error.message, `${full} (incomplete bodies: 2): try again in a second`);
     assert.match(
       await raw(`GET /v1/chains HTTP/1.1\r\n${closing}\r\n`, busyPort),
       /^HTTP\/1.1 200/,

@@ -80,7 +80,7 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
         request.caller = await authorize(request, reply, parts, "check");
       },
     ],
-    whenRead: [limitPending(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" }))],
+    whenRead: [limitPending(metrics, "check", limits.createsInFlightMax)],
     async handler(request, reply) {
       if (request.body === undefined) throw missingBody();
       reply.header("content-type", jsonType);

@@ -34,23 +34,27 @@ describe("the queue for password hashes", () => {
   test("rejects the 33rd waiting hash of unknown browsers with 503", async () => {
     const { ask, begun, shed, settle } = openTurns(2);
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
-    const refused = { code: "service_unavailable" };
-    await assert.rejects(ask("one too many", false), refused);
+    const refused = (max: number) => ({
+      code: "service_unavailable",
+      message: new RegExp(`waiting: expected at most ${max}, found ${max + 1}; try again in`),
+    });
+    await assert.rejects(ask("one too many", false), refused(32));
     for (let i = 0; i < 64; i++) void ask(`known ${i}`, true);
     await settle();
     assert.equal(shed.count, 1);
-    await assert.rejects(ask("a known one too many", true), refused);
+    await assert.rejects(ask("a known one too many", true), refused(64));
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
   test("rejects the fifth waiting hash of an account and the ninth of a network", async () => {
-    for (const [isKnown, eachMax] of [
-      [true, 4],
-      [false, 8],
+    for (const [isKnown, eachMax, owners] of [
+      [true, 4, "account"],
+      [false, 8, "network"],
     ] as const) {
       const { ask, begun, drain, settle } = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void ask(`own ${i}`, isKnown, "attacker");
-      const refused = { code: "service_unavailable" };
+      const found = `expected at most ${eachMax} per ${owners}, found ${eachMax + 1};`;
+      const refused = { code: "service_unavailable", message: new RegExp(found) };
       await assert.rejects(ask("own, one too many", isKnown, "attacker"), refused);
       const other = ask("other", isKnown);
       await settle();

@@ -138,11 +138,11 @@ const runningMaxByDefault = Math.max(1, Math.min(threadsMax, availableParallelis
 /**
  * The maximum number of waiting hashes in a queue (`max`), and per account or network (`eachMax`).
  */
-const knownPlaces: Places = { max: 64, eachMax: 4 };
-const strangersPlaces: Places = { max: 32, eachMax: 8 };
+const knownPlaces: Places = { max: 64, eachMax: 4, owners: "account" };
+const strangersPlaces: Places = { max: 32, eachMax: 8, owners: "network" };
 const strangersEvery = 4;
 
-type Places = { max: number; eachMax: number };
+type Places = { max: number; eachMax: number; owners: "account" | "network" };
 type Turn = () => void;
 
 type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) => Promise<Done>;
@@ -169,9 +169,10 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
   };
   return async ({ isKnown, turnOf }, run) => {
     const line = isKnown ? known : strangers;
-    if (line.isFullFor(turnOf)) {
+    const full = line.findFull(turnOf);
+    if (full) {
       onShed();
-      const message = `too many sign-ins are in progress: try again in a second`;
+      const message = `too many sign-ins are waiting: ${full}; try again in a second`;
       throw new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } });
     }
     if (running < runningMax) running += 1;
@@ -190,12 +191,17 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
  * Opens a queue whose owners take turns. The queue serves the first owner in the map, and then
  * moves this owner to the end.
  */
-function openLine({ max, eachMax }: Places) {
+function openLine({ max, eachMax, owners }: Places) {
   const waiting = new Map<string, Turn[]>();
   let count = 0;
   return {
-    max,
-    isFullFor: (owner: string) => count >= max || (waiting.get(owner)?.length ?? 0) >= eachMax,
+    /** Returns a message if another turn of `owner` would exceed a limit. */
+    findFull(owner: string): string | undefined {
+      if (count >= max) return `expected at most ${max}, found ${count + 1}`;
+      const own = waiting.get(owner)?.length ?? 0;
+      if (own < eachMax) return undefined;
+      return `expected at most ${eachMax} per ${owners}, found ${own + 1}`;
+    },
     add(owner: string, turn: Turn): void {
       count += 1;
       waiting.set(owner, [...(waiting.get(owner) ?? []), turn]);

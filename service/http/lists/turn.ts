@@ -57,7 +57,7 @@ export async function searchInTurn<Found>(
   const admit = async () => {
     windows++;
     if (windows > shortWindowsMax && !isLong) {
-      if (queue.longSearches >= longSearchesMax) throw tooManySearches();
+      if (queue.longSearches >= longSearchesMax) throw tooManySearches(queue.longSearches + 1);
       queue.longSearches++;
       isLong = true;
     }
@@ -76,9 +76,10 @@ export async function searchInTurn<Found>(
   }
 }
 
-const tooManySearches = () =>
+const tooManySearches = (found: number) =>
   new Refusal(
     "service_unavailable",
-    `expected at most ${longSearchesMax} simultaneous long searches: wait until one of them ends`,
+    `expected at most ${longSearchesMax} simultaneous long searches, found ${found}: ` +
+      "wait until one of them ends",
     { headers: { "retry-after": "2" } },
   );

@@ -19,7 +19,7 @@ describe("the number of create requests in progress", () => {
           step();
           if (name === goneAfter) go();
         }
-        assert.equal(admission.isFull(), false, `gone after ${goneAfter}`);
+        assert.equal(admission.findFull(), undefined, `gone after ${goneAfter}`);
       }
     }
   });
@@ -28,16 +28,17 @@ describe("the number of create requests in progress", () => {
     const admission = openAdmission(1000, () => assert.fail("nothing is refused"));
     const [first, ...others] = Array.from({ length: admission.limit() }, () => exchange(false));
     for (const { request, reply } of [first!, ...others]) {
-      assert.equal(admission.isFull(), false);
+      assert.equal(admission.findFull(), undefined);
       admission.enter(request, reply, () => {});
     }
-    assert.equal(admission.isFull(), true);
+    const full = 'expected at most 256 simultaneous requests for "create", found 257';
+    assert.equal(admission.findFull(), full);
     admission.awaitBody(first!.request, first!.reply, () => {});
-    assert.equal(admission.isFull(), false);
+    assert.equal(admission.findFull(), undefined);
     admission.begin(first!.request);
-    assert.equal(admission.isFull(), true);
+    assert.equal(admission.findFull(), full);
     first!.go();
-    assert.equal(admission.isFull(), false);
+    assert.equal(admission.findFull(), undefined);
   });
 });
 

@@ -4,7 +4,9 @@
 
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { LRUCache } from "lru-cache";
 import { Refusal, toAnswer } from "../errors.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Parts } from "../parts.ts";
 import { corsHeaders } from "../routes.ts";
 import { openLatencyLimit } from "./latency-limit.ts";
@@ -57,8 +59,7 @@ export function openAdmission(most: number, onShed: () => void) {
   const limit = openLatencyLimit(most);
   /** The requests whose bodies are still arriving, oldest first. */
   const awaitingBody = new Set<AdmittedCreate>();
-  let inProgress = 0;
-  let working = 0;
+  let [inProgress, working] = [0, 0];
 
   const leave = (admitted: AdmittedCreate, statusCode: number) => {
     inProgress--;
@@ -70,22 +71,25 @@ export function openAdmission(most: number, onShed: () => void) {
     if (statusCode === 200) limit.recordLatency(nowMs - admitted.sinceMs, nowMs);
   };
 
-  /** Returns whether a new request must be refused. */
-  const isFull = () => {
+  /** Returns the message of the refusal if a new request would exceed a limit. */
+  const findFull = (): string | undefined => {
     limit.recordPending(working + 1);
-    return working >= limit.current() || (inProgress >= most && !slowestOf(awaitingBody));
+    if (working >= limit.current()) return exceeded("create", limit.current(), working + 1);
+    if (inProgress < most || slowestOf(awaitingBody)) return undefined;
+    return `${exceeded("create", most, inProgress + 1)} (incomplete bodies: ${awaitingBody.size})`;
   };
 
   return {
-    limit: () => Math.floor(limit.current()),
-    isFull,
-    /** Must be called for each request that was refused because of {@link isFull}. */
+    limit: limit.current,
+    findFull,
+    /** Must be called for each request that was refused because of {@link findFull}. */
     refused: onShed,
     /** An onRequest hook that admits or refuses a create request. */
     enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {
-      if (isFull()) {
+      const full = findFull();
+      if (full) {
         onShed();
-        return refuseTooMany(reply);
+        return refuseTooMany(reply, full);
       }
       if (inProgress >= most) cutOff(slowestOf(awaitingBody)!, awaitingBody);
       const sinceMs = performance.now();
@@ -137,14 +141,27 @@ function cutOff(slow: AdmittedCreate, awaitingBody: Set<AdmittedCreate>): void {
   slow.raw.socket.destroy();
 }
 
-const message = "too many requests are in progress; try again in a second";
-/** The response to requests above the limit on pending requests. */
-const tooMany = toAnswer(
-  new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } }),
-);
+const exceeded = (route: string, max: number, found: number) =>
+  `expected at most ${max} simultaneous requests for "${route}", found ${found}`;
 
-function refuseTooMany(reply: FastifyReply): void {
-  reply.code(tooMany.status).headers(tooMany.headers).send(tooMany.body);
+/**
+ * Contains the responses to requests that would exceed a limit on pending requests, by the message
+ * of the refusal. During an overload, most messages repeat. Without this cache, an early refusal
+ * would take 19 µs instead of 15 µs of processor time.
+ */
+const refusals = new LRUCache({
+  max: 100,
+  memoMethod: (full: string) =>
+    toAnswer(
+      new Refusal("service_unavailable", `${full}: try again in a second`, {
+        headers: { "retry-after": "1" },
+      }),
+    ),
+});
+
+function refuseTooMany(reply: FastifyReply, full: string): void {
+  const { status, headers, body } = refusals.memo(full);
+  reply.code(status).headers(headers).send(body);
 }
 
 /**
@@ -175,34 +192,37 @@ export function refuseEarly(
   { createPath: route, newRequestId, metrics, draining }: EarlyParts,
 ): RequestListener {
   const seconds = metrics.responseSeconds.labels({ route });
-  const headers = Object.entries({
-    ...tooMany.headers,
-    ...corsHeaders,
-    "content-length": String(Buffer.byteLength(tooMany.body)),
-  }).flat();
   const isCreate = ({ method, url }: IncomingMessage) =>
     method === "POST" && (url === route || url?.startsWith(`${route}?`) === true);
   return (request, response) => {
-    if (!isCreate(request) || !creates.isFull()) return listener(request, response);
-    const own = ["x-request-id", newRequestId()];
-    if (draining.aborted) own.push("connection", "close");
-    response.writeHead(tooMany.status, [...own, ...headers]).end(tooMany.body, encoding);
+    const full = isCreate(request) ? creates.findFull() : undefined;
+    if (!full) return listener(request, response);
+    const { status, headers, body } = refusals.memo(full);
+    response.writeHead(status, {
+      "x-request-id": newRequestId(),
+      ...(draining.aborted && { connection: "close" }),
+      ...headers,
+      ...corsHeaders,
+      "content-length": body.length,
+    });
+    response.end(body, encoding);
     creates.refused();
-    metrics.responses.inc({ route, status: tooMany.status });
+    metrics.responses.inc({ route, status });
     seconds.observe(0);
   };
 }
 
 /**
  * Returns an onRequest or preHandler hook that allows at most `max` pending requests.
- * @param onShed called for each refused request
+ *
+ * @param route the name of the route in the message and in the metrics
  */
-export function limitPending(max: number, onShed: () => void) {
+export function limitPending({ shed }: Pick<Metrics, "shed">, route: string, max: number) {
   let inProgress = 0;
   return (_request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     if (inProgress >= max) {
-      onShed();
-      return refuseTooMany(reply);
+      shed.inc({ route });
+      return refuseTooMany(reply, exceeded(route, max, inProgress + 1));
     }
     inProgress++;
     whenAnswered(reply, () => {

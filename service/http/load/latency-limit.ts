@@ -64,7 +64,8 @@ export function openLatencyLimit(most: number) {
   };
 
   return {
-    current: () => limit,
+    /** Returns the maximum number of pending requests. */
+    current: () => Math.ceil(limit),
     /**
      * Records the number of pending requests at the arrival of a request, including this request.
      */

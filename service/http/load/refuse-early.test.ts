@@ -44,7 +44,10 @@ describe("create requests that the server refuses with 503", () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
-    assert.equal(JSON.parse(early.text!).error.code, "service_unavailable");
+    const { code, message } = JSON.parse(early.text!).error;
+    assert.equal(code, "service_unavailable");
+    const full = 'expected at most 0 simultaneous requests for "create", found 1';
+    assert.equal(message, `${full}: try again in a second`);
     const ids = [early, late].map(({ headers }) => headers.get("x-request-id")!);
     assert.match(ids[0]!, /^[0-9a-f]{12}-[0-9a-z]+$/);
     assert.notEqual(ids[0], ids[1]);

@@ -15,7 +15,7 @@ export function lookup(parts: Parts): Route {
   const recent = recentTexts(limits.lookupCacheBytesMax);
 
   return {
-    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "lookup" }))],
+    before: [limitPending(metrics, "lookup", limits.lookupsInFlightMax)],
     handler(request, reply) {
       const digits = addressDigits(addressOf(request));
       const tags = request.headers["if-none-match"];

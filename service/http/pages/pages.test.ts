@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import zlib, { gunzipSync } from "node:zlib";
 import Fastify, { type FastifyInstance } from "fastify";
 import { Refusal } from "../errors.ts";
+import { createMetrics } from "../metrics.ts";
 import { servePages } from "./pages.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pages-"));
@@ -19,6 +20,7 @@ const script = "compress me ".repeat(100);
 writeFileSync(join(directory, "assets/main-BX3k_9aQ.js"), script);
 writeFileSync(join(directory, ".secret"), "x");
 const publicUrl = "http://127.0.0.1:8080";
+const metrics = createMetrics();
 let app: FastifyInstance;
 let onHttps: FastifyInstance;
 before(async () => {
@@ -29,9 +31,9 @@ before(async () => {
   });
   const preview = async (address: string) =>
     address === "0xheld" ? "<title>25 &amp; $1</title>" : undefined;
-  servePages(app, { publicUrl }, preview, directory);
+  servePages(app, { publicUrl, metrics }, preview, directory);
   onHttps = Fastify();
-  servePages(onHttps, { publicUrl: "https://pay.example" }, preview, directory);
+  servePages(onHttps, { publicUrl: "https://pay.example", metrics }, preview, directory);
 });
 after(async () => {
   await app.close();
@@ -65,7 +67,7 @@ describe("the pages of the service", () => {
 
   test("return an explanation if they are not built", async () => {
     const bare = Fastify();
-    servePages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
+    servePages(bare, { publicUrl, metrics }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
     assert.match(answer.body, /not built/);
     await bare.close();
@@ -108,7 +110,12 @@ describe("the pages of the service", () => {
     const { mock } = t.mock.method(zlib, "gzipSync");
     syncBuiltinESMExports();
     const many = Fastify();
-    servePages(many, { publicUrl }, async (address) => `<title>${address}</title>`, directory);
+    servePages(
+      many,
+      { publicUrl, metrics },
+      async (address) => `<title>${address}</title>`,
+      directory,
+    );
     await many.ready();
     assert.equal(mock.callCount(), 0, "a start waits for none");
     const headers = { "accept-encoding": "gzip" };
@@ -135,14 +142,16 @@ describe("the pages of the service", () => {
       open = () => resolve(undefined);
     });
     const few = Fastify();
-    let shed = 0;
-    const bound = { pagesInFlightMax: 1, onShed: () => void shed++ };
-    servePages(few, { publicUrl, ...bound }, () => preview, directory);
+    servePages(few, { publicUrl, metrics, pagesInFlightMax: 1 }, () => preview, directory);
     await few.ready();
     const first = few.inject({ url: "/a/0x1" });
     await new Promise(setImmediate);
-    assert.equal((await few.inject({ url: "/a/0x2" })).statusCode, 503);
-    assert.equal(shed, 1);
+    const refused = await few.inject({ url: "/a/0x2" });
+    assert.equal(refused.statusCode, 503);
+    const wanted = 'expected at most 1 simultaneous requests for "page", found 2';
+    assert.equal(refused.json().error.message, `${wanted}: try again in a second`);
+    const shed = await metrics.registry.getSingleMetricAsString("http_shed_total");
+    assert.match(shed, /\{route="page"\} 1$/m);
     open();
     assert.equal((await first).statusCode, 200);
     assert.equal((await few.inject({ url: "/a/0x2" })).statusCode, 200);
@@ -170,7 +179,7 @@ describe("the pages of the service", () => {
   test("let only the dashboard call the node of a local chain", async () => {
     const local = Fastify();
     const localNodes = ["http://127.0.0.1:8545/"];
-    servePages(local, { publicUrl, localNodes }, async () => undefined, directory);
+    servePages(local, { publicUrl, metrics, localNodes }, async () => undefined, directory);
     const connectAt = async (to: FastifyInstance, url: string) =>
       (await to.inject({ url })).headers["content-security-policy"]
         ?.toString()
@@ -218,7 +227,7 @@ describe("the pages of the service", () => {
   test("prevent the start of the service if a file has an unknown extension", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
-    const mount = () => servePages(Fastify(), { publicUrl }, async () => undefined, odd);
+    const mount = () => servePages(Fastify(), { publicUrl, metrics }, async () => undefined, odd);
     assert.throws(mount, /page\.php has a file type/);
     rmSync(odd, { recursive: true });
   });

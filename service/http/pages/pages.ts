@@ -94,11 +94,10 @@ type Reached = {
   localNodes?: readonly string[] | undefined;
 };
 
-type Served = Pick<Parts, "publicUrl"> &
+type Served = Pick<Parts, "publicUrl" | "metrics"> &
   Pick<Reached, "localNodes"> & {
     /** The maximum number of payment pages that are rendered simultaneously. */
     pagesInFlightMax?: number;
-    onShed?: () => void;
   };
 
 /**
@@ -115,9 +114,9 @@ export function mountPages(app: FastifyInstance, parts: Parts, statuses: Statuse
   const { publicUrl, chains, limits, metrics } = parts;
   const served = {
     publicUrl,
+    metrics,
     localNodes: chains.known.flatMap((chain) => findLocalNode(chain, publicUrl) ?? []),
     pagesInFlightMax: limits.lookupsInFlightMax,
-    onShed: () => metrics.shed.inc({ route: "page" }),
   };
   app.register(async (scope) => servePages(scope, served, openPreviews(parts, statuses)));
 }
@@ -125,7 +124,7 @@ export function mountPages(app: FastifyInstance, parts: Parts, statuses: Statuse
 /** If the pages have not been built, only the API is available. */
 export function servePages(
   app: FastifyInstance,
-  { publicUrl, localNodes, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
+  { publicUrl, metrics, localNodes, pagesInFlightMax = 1_000 }: Served,
   findPreview: FindPreview,
   directory = built,
 ): void {
@@ -168,7 +167,7 @@ export function servePages(
     return send(file, request, reply.code(404));
   });
   const previewed = new LRUCache<string, ReturnType<typeof bodyOf>>({ max: previewsMax });
-  const bounded = { preHandler: limitPending(pagesInFlightMax, onShed) };
+  const bounded = { preHandler: limitPending(metrics, "page", pagesInFlightMax) };
   app.get("/a/:address", bounded, async (request, reply) => {
     const file = payPage(request);
     const preview = await findPreview((request.params as { address: string }).address);

@@ -35,7 +35,7 @@ export function proof(parts: Parts, statuses: Statuses): Route {
     openProofs({ ...chain, keccak, rpc: metered(parts, chain, "proof-calls") }),
   );
   return {
-    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "proof" }))],
+    before: [limitPending(metrics, "proof", limits.lookupsInFlightMax)],
     async handler(request, reply) {
       const { block } = parseQuery(proofInput, request);
       const subject = await statuses.readSubject(addressOf(request));

@@ -22,9 +22,7 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
     openSimulations({ ...chain, rpc: metered(parts, chain, "simulation-calls") }),
   );
   return {
-    before: [
-      limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "simulation" })),
-    ],
+    before: [limitPending(metrics, "simulation", limits.lookupsInFlightMax)],
     async handler(request) {
       const subject = await statuses.readSubject(addressOf(request));
       await spend(limiter, policies.simulations, networkOf(request.ip), "too many simulations");

@@ -92,6 +92,8 @@ describe("GET /v1/address/{address}/events", () => {
     const answer = await fetch(pathOf(address));
     assert.equal(answer.status, 503);
     assert.equal(answer.headers.get("retry-after"), "5");
+    const { error } = (await answer.json()) as { error: { message: string } };
+    assert.match(error.message, /: expected at most \d+ streams of this address.*, found \d+$/);
     for (const stream of streams) stream.close();
   });
 });

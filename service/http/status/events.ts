@@ -379,7 +379,9 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
     /** Returns a message if another stream would exceed a limit, and otherwise undefined. */
     findFull(address: Hex, from: From): string | undefined {
       const full = placesOf(address, from).find(([place, most]) => countAt(place) >= most);
-      return full && `expected at most ${full[1]} streams of ${full[2]}`;
+      if (!full) return undefined;
+      const [place, most, whose] = full;
+      return `expected at most ${most} streams of ${whose}, found ${countAt(place) + 1}`;
     },
     /** Counts a new stream. Call the returned function once, when the stream has ended. */
     enter(address: Hex, from: From): () => void {

@@ -43,7 +43,7 @@ export function sent(parts: Parts, statuses: Statuses): Route {
     return openSentReader(chainId, factory, openEndpoints(chain, chain.rpcUrls, { timeoutMs }));
   });
   return {
-    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "sent" }))],
+    before: [limitPending(metrics, "sent", limits.lookupsInFlightMax)],
     async handler(request, reply): Promise<SentMoney> {
       const query = parseInput(sentInput, request.body) as Query;
       const { subject, terms } = await statuses.readRecord(addressOf(request));

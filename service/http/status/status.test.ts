@@ -65,7 +65,10 @@ describe("GET /v1/address/{address}/status", () => {
     const [socket] = (await connected) as [Socket];
     const refused = await get(`${record.address}/status`, busy);
     assert.equal(refused.statusCode, 503);
-    assert.equal(refused.json().error.code, "service_unavailable");
+    const { code, message } = refused.json().error;
+    assert.equal(code, "service_unavailable");
+    const full = 'expected at most 1 simultaneous requests for "status", found 2';
+    assert.equal(message, `${full}: try again in a second`);
     assert.equal((await get(record.address, busy)).statusCode, 200);
     silent.close();
     socket.destroy();

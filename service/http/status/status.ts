@@ -29,7 +29,7 @@ import type { Route } from "../routes.ts";
 
 export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
   return {
-    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "status" }))],
+    before: [limitPending(metrics, "status", limits.lookupsInFlightMax)],
     handler: async (request) => statuses.read(await statuses.readSubject(addressOf(request))),
   };
 }
@@ -47,7 +47,7 @@ export function returns({ chains, desk, limits, metrics }: Parts, statuses: Stat
     return { confirmations, paymentConfirmations, amountMin: listed?.recoverMin ?? "1" };
   };
   return {
-    before: [limitPending(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "returns" }))],
+    before: [limitPending(metrics, "returns", limits.lookupsInFlightMax)],
     async handler(request) {
       const subject = await statuses.readSubject(addressOf(request));
       return deriveReturns(subject, await policyOf(subject.intent));
