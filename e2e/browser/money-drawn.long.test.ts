@@ -175,7 +175,7 @@ describe("the printed receipt", () => {
     await page.goto(urlOf(record));
     const card = page.locator(".pay-columns > div").first();
     await card.getByText("Paid 30 DUSD").waitFor();
-    await card.getByText(shortAddress(shopAddress)).waitFor();
+    await card.locator("figure.flow").getByText(shortAddress(shopAddress)).waitFor();
     const lines = await readPrint(page);
     const text = lines.join("");
     for (const part of [record.address, payerAccount.address, paid, executed, "30 DUSD", "5 DUSD"])
