@@ -19,7 +19,7 @@ const { service, site, open, page, honest, paid, stuck, executed } = await serve
 
 describe("the status on the payment page", () => {
   const stuckText = (reason: string) =>
-    page.getByText(`Your payment arrived but can’t complete right now: ${reason}. Nobody`);
+    page.getByText(`This payment can’t complete right now: ${reason}. Your payment arrived, but`);
 
   test("the status explains why a paid address cannot complete", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
@@ -40,7 +40,7 @@ describe("the status on the payment page", () => {
     await page.goto(`${site}/a/${record.address}`);
     const { symbol } = token;
     await stuckText(
-      `this payment needs 50 ${symbol}, but the requester asked for only 25 ${symbol}`,
+      `it needs 50 ${symbol}, but the requester asked for only 25 ${symbol}`,
     ).waitFor();
   });
 

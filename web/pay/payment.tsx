@@ -209,7 +209,8 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
   const [shown, setShown] = useState<string>();
-  const { secondsLeft, state } = standing;
+  const { secondsLeft } = standing;
+  const isStuck = standing.state === "stuck";
   const reason = useReason(standing);
   const doubts = standing.doubts.filter((doubt) => doubt in texts) as ShownDoubt[];
   const isHazardous = hazards.some(coversPayment);
@@ -219,7 +220,7 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   if (doubts.length === 0 && !isHazardous) return children;
   const isShown = shown === present;
   const isGrave = isHazardous || doubts[0] !== "enough";
-  const tone = isGrave || state === "stuck" ? "warn" : "plain";
+  const tone = isGrave || isStuck ? "warn" : "plain";
   return (
     <>
       <div className="ask-all">
@@ -227,9 +228,9 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
           {isHazardous && <p>{say("lookFirst")}</p>}
           {doubts.map((doubt) => (
             <p key={doubt}>
+              {(isStuck || doubt === "fails") && `${reason} `}
               <Said
-                as={state === "stuck" ? "stuckText" : texts[doubt]}
-                reason={reason}
+                as={isStuck ? "stuckText" : texts[doubt]}
                 date={sayMoment(intent.expirationTimestamp, language)}
                 time={saySpan(Math.max(0, secondsLeft), say)}
                 address={<ShortParty address={intent.recovery} />}
@@ -249,8 +250,8 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
 }
 
 /**
- * Returns why the calls fail, in words for a payer. The details show the text of the contract or
- * the server.
+ * Returns a sentence for a payer that says why the calls fail. The details show the text of the
+ * contract or the server.
  */
 function useReason({ failedCall }: Standing): string {
   const { intent, chains, sayAmount } = useAbout();
