@@ -6,7 +6,8 @@
 
 import type { Hex } from "executable-address";
 import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
-import { type Network, openNetwork, openRelays, type Relays } from "../chain/rpc/network.ts";
+import { type Network, openNetwork } from "../chain/rpc/network.ts";
+import { openRelays, type Relays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
 import { once } from "../flow/together.ts";

@@ -22,6 +22,8 @@ export type Endpoint = {
   ask(calls: readonly Call[], timeoutMs?: number, onThrottled?: () => void): Promise<Answer[]>;
   /** Returns the provider's current limits. */
   readAllowance?(): Allowance;
+  /** Returns whether `ask` would fail because the provider demands too long a pause. */
+  isPaused?(calls: readonly Call[]): boolean;
 };
 
 type EndpointOptions = {
@@ -98,6 +100,7 @@ export function openEndpoint(
   return {
     name: provider.name,
     readAllowance: provider.pace.read,
+    isPaused: (calls) => provider.pace.pauseMs(calls.map((call) => ({ call }))) > patienceMs,
     ask: (calls, ms = timeoutMs, onThrottled = () => {}) =>
       askAll(provider, clock, calls, { timeoutMs: ms, patienceMs, onThrottled }),
   };

@@ -5,8 +5,6 @@
 // quorum returns, so an endpoint cannot invent later blocks. An endpoint counts as silent if its
 // newest block stays the same while another endpoint advances, or if it responds much later than a
 // quorum. After minutes of silence, it does not count for the quorum until it answers again.
-//
-// The last part of this file sends transactions to the operator's relays.
 
 import type { Hex } from "executable-address";
 import type { Endpoint } from "./endpoint.ts";
@@ -30,11 +28,9 @@ import {
   willing,
 } from "./endpoint-record.ts";
 import {
-  type Answer,
   type Block,
   blockCall,
   blockOf,
-  type Call,
   ChainUnavailable,
   quantity,
   resultOf,
@@ -260,43 +256,4 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
     const detail = `block ${head.number}: ${name} has ${head.hash}, another endpoint has ${other}`;
     report({ kind: "rpc_disagreement", about: "head", detail });
   }
-}
-
-/**
- * The answers of the relay that is named `rpc`. `answers` is undefined if the relay failed, or had
- * not answered yet when another relay accepted the transaction.
- */
-export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
-
-export type Relays = { count: number; send(calls: Call[]): Promise<RelayAnswer[]> };
-
-/**
- * Opens relays. A transaction is sent to all relays simultaneously, and one acceptance is
- * sufficient, so a relay that does not respond causes no delay. A relay that keeps failing is
- * skipped for a growing number of transactions.
- */
-export function openRelays(
-  chainId: number,
-  endpoints: readonly Endpoint[],
-  report: (event: NetworkEvent) => void,
-  time: NetworkTime,
-): Relays {
-  const state = { chainId, all: endpoints.map(openRecord), report, ...time };
-  return {
-    count: endpoints.length,
-    async send(calls) {
-      const endpoints = willing(state);
-      const found = endpoints.map(
-        ({ endpoint }): RelayAnswer => ({ rpc: endpoint.name, answers: undefined }),
-      );
-      const takes = endpoints.map(async (record, place) => {
-        const list = await ask(state, record, calls);
-        found[place]!.answers = list;
-        if (!list?.some((answer) => "result" in answer)) throw new Error("not taken");
-      });
-      // Rejects if no relay accepts the transaction. Then `found` still contains the answers.
-      await Promise.any(takes).catch(() => {});
-      return found.map((each) => ({ ...each }));
-    },
-  };
 }

@@ -5,8 +5,8 @@ import type { Hex } from "executable-address";
 import { keccak256, size } from "viem/utils";
 import { transactionGasMin } from "../../chain/execution-gas.ts";
 import { type Call, ChainUnavailable, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
-import type { RelayAnswer, Relays } from "../../chain/rpc/network.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
+import type { RelayAnswer, Relays } from "../../chain/rpc/relays.ts";
 import { middle, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
 import type { NewPurpose, Purpose, Share } from "../ledger/purposes.ts";
 import {
