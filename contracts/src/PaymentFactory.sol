@@ -175,7 +175,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         bytes4 selector = IERC20.balanceOf.selector;
         bool ok;
         // The input and the result fit into the scratch space. Allocating memory would cost 504 gas
-        // more for each balance.
+        // more for each balance (bench/bench.ts with and without assembly).
         assembly ("memory-safe") {
             mstore(0, selector)
             mstore(4, vault)
@@ -194,7 +194,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// @dev Hashes 0xff, the factory, the salt zero, and the hash of the init code (EIP-1014).
     function _addressOf(bytes memory initCode) private view returns (address vault) {
         bytes32 hash;
-        // Assembly saves 146 gas per execution, compared with abi.encodePacked.
+        // Assembly saves 146 gas per execution, compared with abi.encodePacked (bench/bench.ts with
+        // and without assembly).
         assembly ("memory-safe") {
             let free := mload(0x40)
             mstore(free, or(shl(248, 0xff), shl(88, address())))
