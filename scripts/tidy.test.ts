@@ -113,7 +113,7 @@ const mayImport: Record<string, readonly string[]> = {
 };
 
 /** The dashboard imports only the types of the API's responses. */
-const answers = "service/http/answers.ts";
+const answers = "service/http/dashboard/answers.ts";
 
 const packages: Record<string, string> = {
   "executable-address": "address",

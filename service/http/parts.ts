@@ -11,7 +11,6 @@ import type { StatusReader } from "../chain/status/reader.ts";
 import type { AddressOf, MovedElsewhere } from "../events/elsewhere/amounts.ts";
 import type { ChainLoop } from "../follow/loop.ts";
 import type { Store } from "../store/store.ts";
-import type { GasDay } from "./answers.ts";
 import type { EventLimits, Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -91,7 +90,17 @@ type ExecutorDesk = {
   nameTokens(named: NewNames): Promise<NamedFate[]>;
   /**
    * Returns the gas costs of an account, with one row per chain and day. Returns at most 31 rows,
-   * newest first.
+   * newest first. dashboard/answers.ts describes the fields.
    */
   readGasSpent(accountId: string): Promise<GasDay[]>;
+};
+
+type GasDay = {
+  chainId: number;
+  day: string;
+  gasWei: string;
+  tipsWei: string;
+  wei: string;
+  clientIdWei: string;
+  failedTipsWei: string;
 };

@@ -1,9 +1,9 @@
 // Requests to the account routes of the dashboard API (service/http/dashboard).
 
-import type * as Answers from "../../service/http/answers.ts";
+import type * as Answers from "../../service/http/dashboard/answers.ts";
 import { request } from "./request.ts";
 
-export type * from "../../service/http/answers.ts";
+export type * from "../../service/http/dashboard/answers.ts";
 
 /** By default, the service chooses the name, grants every scope, and sets no expiry. */
 export type NewApiKey = { name?: string; scopes?: Answers.Scope[]; expiresAt?: string | null };

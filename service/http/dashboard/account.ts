@@ -10,11 +10,11 @@ import { endSession, listSessions } from "../../accounts/sign-in/sessions.ts";
 import { listUsage } from "../../accounts/usage.ts";
 import { countRequested, listMoney, readPace } from "../../events/money.ts";
 import { dateOf, dayOf, hourMs, toIso } from "../../flow/days.ts";
-import type * as Answers from "../answers.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
 import { integerInput, parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
+import type * as Answers from "./answers.ts";
 
 const activityPage = 50;
 

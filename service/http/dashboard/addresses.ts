@@ -7,7 +7,6 @@ import type { AddressPage } from "executable-address/client";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { limitLogs, messageKind } from "../../flow/log-limit.ts";
-import type { FoundStatus } from "../answers.ts";
 import { requireAccountId } from "../authorize/authorize.ts";
 import type { CheckIntent } from "../create/check.ts";
 import { type CreateRecord, parseCreateQuery } from "../create/create.ts";
@@ -16,6 +15,7 @@ import { parseInput } from "../input.ts";
 import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/status.ts";
+import type { FoundStatus } from "./answers.ts";
 
 /** `address` is an address or the beginning of an address, in upper or lower case. */
 const pageInput = listInput.extend({

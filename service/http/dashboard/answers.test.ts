@@ -6,10 +6,10 @@ import { after, before, describe, test } from "node:test";
 import { fits, type Shape } from "executable-address/shapes";
 import { startApp, type TestApp, testChains } from "../../testing/app.ts";
 import { type Browser, openBrowser } from "../../testing/browser.ts";
-import { answers } from "../answers.ts";
 import { buildApp } from "../app.ts";
 import { createMetrics } from "../metrics.ts";
 import { type Operation, operations } from "../openapi/operations.ts";
+import { answers } from "./answers.ts";
 
 const api = "/dashboard/api";
 const origin = "https://shop.example.com";

@@ -29,6 +29,10 @@ import {
 } from "../../accounts/origins/origins.ts";
 import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
+import { readActor, requireAccountId } from "../authorize/authorize.ts";
+import { Refusal } from "../errors.ts";
+import { parseInput, timeInput } from "../input.ts";
+import type { Parts } from "../parts.ts";
 import type {
   Credentials,
   EntryVerdict,
@@ -36,11 +40,7 @@ import type {
   Origins,
   OriginVerdict,
   Verdicts,
-} from "../answers.ts";
-import { readActor, requireAccountId } from "../authorize/authorize.ts";
-import { Refusal } from "../errors.ts";
-import { parseInput, timeInput } from "../input.ts";
-import type { Parts } from "../parts.ts";
+} from "./answers.ts";
 
 const newKeyInput = z.strictObject({
   name: z.string().refine(isPlainName, `expected ${plainNames}`).default(wholeKey.name),

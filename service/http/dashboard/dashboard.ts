@@ -10,7 +10,6 @@ import type { Policy } from "../../accounts/limits.ts";
 import { localHosts } from "../../accounts/origins/origins.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { showChain } from "../about/about.ts";
-import type * as Answers from "../answers.ts";
 import { requireAccountId } from "../authorize/authorize.ts";
 import { foundOrigin, noStore, Refusal } from "../errors.ts";
 import { refuseFields } from "../input.ts";
@@ -23,6 +22,7 @@ import type { Statuses } from "../status/status.ts";
 import { chooseDepth, openWebhooks } from "../webhooks/webhooks.ts";
 import { mountAccount, mountMoney, mountSessions, showAccount } from "./account.ts";
 import { type Intents, mountAddresses, mountStatuses } from "./addresses.ts";
+import type * as Answers from "./answers.ts";
 import { mountCredentials, mountOrigins } from "./credentials.ts";
 import { mountSignIn } from "./sign-in.ts";
 

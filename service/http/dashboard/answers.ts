@@ -77,8 +77,6 @@ const gasDay = object({
   failedTipsWei: wei,
 });
 
-export type GasDay = TypeOf<typeof gasDay>;
-
 const spendingAccount = object({
   ...account.properties,
   /** The newest 31 rows, newest day first. */
