@@ -21,7 +21,7 @@ import {
   toQuantity,
 } from "executable-address/status";
 import { LRUCache } from "lru-cache";
-import { openGate } from "../flow/wait.ts";
+import { openGate } from "../flow/gate.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused, ChainUnavailable } from "./rpc/json-rpc.ts";
 

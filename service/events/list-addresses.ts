@@ -6,7 +6,7 @@
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
-import { type ReadQueue, withoutQueue } from "../flow/wait.ts";
+import { type ReadQueue, withoutQueue } from "../flow/gate.ts";
 import { deriveRequested, foldReference } from "../store/columns.ts";
 import {
   byClientId,

@@ -1,30 +1,4 @@
-// Functions for waiting: for a free slot, until a timeout, or before a retry.
-
-/** Returns a function that runs tasks in order, and at most `max` tasks simultaneously. */
-export function openGate(max: number) {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async <Done>(run: () => Promise<Done>): Promise<Done> => {
-    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await run();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
-}
-
-/**
- * Runs `read` when all earlier reads in the queue have finished. Returns undefined if the client
- * has disconnected. In HTTP requests (http/lists/turn.ts), throws an error with status 429 or 503
- * if the account reads too many rows.
- */
-export type ReadQueue = <Done>(read: () => Promise<Done>) => Promise<Done | undefined>;
-
-export const withoutQueue: ReadQueue = (read) => read();
+// Limits how long to wait for a promise, and computes how long to wait before a retry.
 
 /**
  * Returns the result of `promise`, or throws if it takes longer than `ms` milliseconds.

@@ -12,6 +12,7 @@ import { check, openCheck } from "./create/check.ts";
 import { create, openCreate } from "./create/create.ts";
 import type { Intents } from "./dashboard/addresses.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
+import { apiHeaders, closeWhenDraining, commonHeaders, requestIds, setHeader } from "./headers.ts";
 import { parseJsonBody, refuseFields } from "./input.ts";
 import { addresses, mine } from "./lists/addresses.ts";
 import { accountEvent, accountEvents } from "./lists/events.ts";
@@ -24,17 +25,7 @@ import { mountPages } from "./pages/pages.ts";
 import type { Parts } from "./parts.ts";
 import { proof } from "./proof/proof.ts";
 import { answerClientError, answerError } from "./refuse.ts";
-import {
-  allowedMethods,
-  apiHeaders,
-  closeWhenDraining,
-  commonHeaders,
-  mount,
-  type Route,
-  refuseUnknownPath,
-  requestIds,
-  setHeader,
-} from "./routes.ts";
+import { allowedMethods, mount, type Route, refuseUnknownPath } from "./routes.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
 import { sent } from "./status/sent.ts";

@@ -8,9 +8,10 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { CorruptError } from "../store/store.ts";
 import { type Code, foundText, Refusal, statuses, toAnswer } from "./errors.ts";
+import { corsHeaders, headerValues } from "./headers.ts";
 import { type Limits, requestMsMax } from "./limits.ts";
 import type { Parts } from "./parts.ts";
-import { corsHeaders, headerValues, isApi } from "./routes.ts";
+import { isApi } from "./routes.ts";
 
 /** Returns the error handler for all paths, which converts any error to a response. */
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {

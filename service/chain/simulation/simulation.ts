@@ -21,8 +21,9 @@ import {
   transferTopic,
 } from "executable-address/status";
 import { getAddress, hexToBigInt, isAddressEqual, isHex, size, sliceHex } from "viem/utils";
+import { openGate } from "../../flow/gate.ts";
 import { recalled } from "../../flow/together.ts";
-import { openGate, within } from "../../flow/wait.ts";
+import { within } from "../../flow/wait.ts";
 import type { Token } from "../chains.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { askAt, callAt, oneAt, type StateOverrides } from "../rpc/chain-rpc.ts";

@@ -15,9 +15,9 @@ import { findAllowing } from "../../accounts/origins/origins.ts";
 import { toIso } from "../../flow/days.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { foundOrigin, Refusal } from "../errors.ts";
+import { headerValues } from "../headers.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
-import { headerValues } from "../routes.ts";
 
 /**
  * `isBound` and `mayName` are settings of a client ID (accounts/credentials.ts). An API key is

@@ -7,11 +7,12 @@ import { dailyCreates, perDay } from "../../accounts/limits.ts";
 import { recordJson } from "../../store/record.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { jsonType, missingBody } from "../errors.ts";
+import { refuseIdempotencyKey } from "../headers.ts";
 import { parseQuery } from "../input.ts";
 import type { Admission } from "../load/admission.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
-import { type Route, refuseIdempotencyKey } from "../routes.ts";
+import type { Route } from "../routes.ts";
 import { parseNewIntent } from "./new-intent.ts";
 import { type Creator, createInput, parseReferenced, referenceInUse } from "./reference.ts";
 

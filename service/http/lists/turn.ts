@@ -9,7 +9,7 @@
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { policies } from "../../accounts/limits.ts";
-import { openGate, type ReadQueue } from "../../flow/wait.ts";
+import { openGate, type ReadQueue } from "../../flow/gate.ts";
 import { Refusal } from "../errors.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";

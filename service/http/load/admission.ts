@@ -6,9 +6,9 @@ import type { IncomingMessage, RequestListener } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { Refusal, toAnswer } from "../errors.ts";
+import { corsHeaders } from "../headers.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Parts } from "../parts.ts";
-import { corsHeaders } from "../routes.ts";
 import { openLatencyLimit } from "./latency-limit.ts";
 
 /**

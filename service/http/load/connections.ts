@@ -12,9 +12,9 @@ import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { networkOf } from "../../flow/networks.ts";
+import { hasOneHost } from "../headers.ts";
 import { type Limits, requestMsMax } from "../limits.ts";
 import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";
-import { hasOneHost } from "../routes.ts";
 
 /**
  * How long an idle connection stays open. Most proxies have a shorter idle timeout, so a proxy

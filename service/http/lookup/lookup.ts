@@ -4,11 +4,11 @@
 import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
 import { jsonType, Refusal } from "../errors.ts";
+import { isKnown } from "../headers.ts";
 import { addressDigits, addressOf } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { isKnown } from "../routes.ts";
 
 export function lookup(parts: Parts): Route {
   const { store, limits, metrics } = parts;

@@ -8,12 +8,12 @@ import { openProofs, type ProofBlock } from "../../chain/proof.ts";
 import { perChain } from "../../chain/registry.ts";
 import { networkOf } from "../../flow/networks.ts";
 import { foundText } from "../errors.ts";
+import { isKnown } from "../headers.ts";
 import { addressOf, parseQuery } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { isKnown } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
 import type { Statuses } from "../status/status.ts";
 

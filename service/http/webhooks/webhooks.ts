@@ -32,10 +32,10 @@ import {
 import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
+import { refuseIdempotencyKey } from "../headers.ts";
 import { parseInput } from "../input.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
-import { refuseIdempotencyKey } from "../routes.ts";
 
 /** The body of a new webhook endpoint, for the API, its OpenAPI document, and the dashboard. */
 export const endpointInput = z.strictObject({
