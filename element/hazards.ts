@@ -1,9 +1,8 @@
 // Finds the hazards of an intent that a payer should see before paying.
 
-import { collectorAddress, findCautions, type Intent } from "executable-address";
+import { approvalOf, findCautions, type Intent } from "executable-address";
 import { hasHidden } from "executable-address/payment";
 import { isSame } from "executable-address/status";
-import { splitFunction, writeSignature } from "./function.ts";
 
 /** `title` is a key of the element's texts. `call` is the number of the call, starting at 1. */
 export type Hazard = {
@@ -25,9 +24,6 @@ export type Hazard = {
  */
 export const coversPayment = ({ tone, title }: Hazard): boolean =>
   tone === "bad" || title === "hazardToken";
-
-/** An approval of this amount or more counts as unlimited. */
-export const unlimitedFrom = 2n ** 255n;
 
 /** @param isListed whether the server lists the intent's token */
 export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
@@ -53,37 +49,20 @@ function hazardsOfCall(index: number, intent: Intent): Hazard[] {
   const call = intent.calls[index]!;
   const found: Hazard[] = [];
   const at = { call: index + 1 };
-  const signature = writeSignature(splitFunction(call.function));
-  const amount = approvedAmount(signature, call.args);
-  if (amount !== undefined && amount >= unlimitedFrom) {
-    found.push({ tone: "bad", title: "hazardUnlimited", ...at });
-  } else if (
-    amount !== undefined &&
-    isSame(call.target, intent.token) &&
-    amount > BigInt(intent.amount)
-  ) {
-    found.push({ tone: "warn", title: "hazardMore", ...at });
-  }
-  if (signature === "setApprovalForAll(address,bool)" && call.args[1] === "true") {
-    found.push({ tone: "bad", title: "hazardCollection", ...at });
+  const approval = approvalOf(call);
+  if (approval?.isUsable) {
+    const { kind, token, amount, isUnlimited } = approval;
+    if (isUnlimited)
+      found.push({
+        tone: "bad",
+        title: kind === "collection" ? "hazardCollection" : "hazardUnlimited",
+        ...at,
+      });
+    else if (isSame(token, intent.token) && amount > BigInt(intent.amount))
+      found.push({ tone: "warn", title: "hazardMore", ...at });
   }
   if (call.args.some(hasHidden)) {
     found.push({ tone: "warn", title: "hazardHidden", ...at });
   }
   return found;
 }
-
-const approvedAmount = (signature: string, args: readonly string[]): bigint | undefined => {
-  // The Collector moves only its caller's tokens, so no other account can use an allowance that the
-  // calls leave.
-  if (isSame(args[0] ?? "", collectorAddress)) return undefined;
-  const at = {
-    "approve(address,uint256)": 1,
-    "increaseAllowance(address,uint256)": 1,
-    "approve(address,address,uint160,uint48)": 2,
-  }[signature];
-  if (at === undefined) return undefined;
-  const amount = BigInt(args[at] ?? "0");
-  // Permit2's allowances are uint160, and the maximum means unlimited.
-  return signature.includes("uint160") && amount >= 2n ** 159n ? unlimitedFrom : amount;
-};

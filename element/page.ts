@@ -6,8 +6,7 @@ export { type Chain, findChains, readChains, type Token } from "./chains.ts";
 export { drawIdenticon, identiconSide } from "./drawing/identicon.ts";
 export { drawQr } from "./drawing/qr-code.ts";
 export { type FollowOptions, followStatus } from "./follow.ts";
-export { type Parameter, splitFunction, writeSignature } from "./function.ts";
-export { coversPayment, findHazards, type Hazard, unlimitedFrom } from "./hazards.ts";
+export { coversPayment, findHazards, type Hazard } from "./hazards.ts";
 export { type News, noNews } from "./news.ts";
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
 export {

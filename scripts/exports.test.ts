@@ -8,14 +8,14 @@ import { describe, test } from "node:test";
 
 const exported: Record<string, string> = {
   "executable-address": `
-    InvalidError batchCalldata batchSelector collectionOf collectorAddress
+    InvalidError approvalOf batchCalldata batchSelector collectionOf collectorAddress
     conditionsAddress decodeExecutions decodeTerms deriveAddress drawSalt encodeBalanceOf
     encodeCall encodeExecution encodeNewIntent encodeTerms encodeTransfer executeCalldata
     executeSelector factoryAddress findCautions formatAddress fromHex guardsAddress
     initCodePrefix isAddress keccak256 makeRecord parseAddress parseIntent parseJson
     payWithTolerance recoverCalldata recoverSelector requestedAmount requireBalance
     requireClosed requireExecuted requireGas requirementOf rescueSelector termsBytesMax
-    tipAddress tipOf toHex vaultCodeBytes verifyRecord zeroAddress`,
+    tipAddress tipOf toHex unlimitedFrom vaultCodeBytes verifyRecord zeroAddress`,
   "executable-address/client": `
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
@@ -37,7 +37,7 @@ const exported: Record<string, string> = {
     forgetStoredPayment formatUnits hasHidden identiconSide inertPieces inertText isInProgress
     isName isOver isSame loadElementWords manifestPath noNews openWalletFlow originOf owed partiesOf
     paymentLink plainUnits proveShop readChains readShopClaim recall remember sayWalletName
-    sendPayment shortAddress signShopLink splitFunction storePayment unlimitedFrom writeSignature`,
+    sendPayment shortAddress signShopLink storePayment`,
   "executable-address/proof": `
     ProofError agreeOnReceipt askEvents askOutcome blockHashOf findPayments makeReceipt
     proveAddress proveAt proveExecution proveOutcome provePayment proveRecovery readAgreed

@@ -56,6 +56,9 @@ export function readFunction(faults: Faults, text: string, cache: Cache): AbiFun
   });
 }
 
+/** Removes the parameter names from the text of a valid function: `tip(address, uint256)`. */
+export const typesOf = (text: string): string => text.replaceAll(/ [\w$]+(?=[,)])/g, "");
+
 const ascii = new TextEncoder();
 
 /** Looks up a cached function by its bytes in the encoded terms. */

@@ -3,10 +3,12 @@
 // retried until the expiry. Tip pays the executor. An intent that calls the Collector also accepts
 // a payment that is slightly too small.
 
+import { typesOf } from "../abi/function.ts";
 import { isSame } from "../abi/hex.ts";
 import { collectorAddress, conditionsAddress, guardsAddress, tipAddress } from "../deployment.ts";
 import { InvalidError } from "../errors.ts";
 import type { AddressRecord, Call, Hex, Intent } from "../intent/intent.ts";
+import { unlimitedFrom } from "./approval.ts";
 
 /**
  * Addresses are lowercase. `min` is in base units of `token`. In `token`, the zero address means
@@ -79,7 +81,7 @@ export const requireBalance = (token: Hex, holder: Hex, min: bigint): Call => ({
  */
 export function requirementOf({ target, function: text, args }: Call): Requirement | undefined {
   const [first, second, third] = args.map((each) => each.toLowerCase()) as [Hex, Hex, Hex];
-  const types = text.replaceAll(/ [\w$]+(?=[,)])/g, "");
+  const types = typesOf(text);
   if (isSame(target, conditionsAddress)) {
     if (types === "requireExecuted(address)") return { of: "executed", vault: first };
     if (types === "requireClosed(address)") return { of: "closed", vault: first };
@@ -96,15 +98,13 @@ export function requirementOf({ target, function: text, args }: Call): Requireme
 /** `token` is lowercase, and `amount` is in the token's base units. */
 export type Tip = { token: Hex; amount: bigint };
 
-const tipFunction = /^tip\(address [\w$]+, uint256 [\w$]+\)$/;
-
 /**
  * Returns the amount that a call to the Tip contract pays to the sender of the executing
  * transaction. Returns undefined for any other call. The actual tip cannot exceed the vault's
  * allowance for the contract.
  */
 export function tipOf({ target, function: text, args }: Call): Tip | undefined {
-  if (!isSame(target, tipAddress) || !tipFunction.test(text)) return undefined;
+  if (!isSame(target, tipAddress) || typesOf(text) !== "tip(address, uint256)") return undefined;
   return { token: args[0]!.toLowerCase() as Hex, amount: BigInt(args[1]!) };
 }
 
@@ -115,8 +115,6 @@ export function tipOf({ target, function: text, args }: Call): Tip | undefined {
 export type Collection = { token: Hex; recipient: Hex; least: bigint; most: bigint };
 
 const collectFunction = "collect(address token, address recipient, uint256 least, uint256 most)";
-const collectPattern =
-  /^collect\(address [\w$]+, address [\w$]+, uint256 [\w$]+, uint256 [\w$]+\)$/;
 
 /**
  * Returns the token, amount, and calls of an intent that accepts a payment of at least `least`, and
@@ -164,8 +162,8 @@ export function payWithTolerance({
 /**
  * Returns the amount that a payer is asked for, in base units. The amount is the sum of the `most`
  * values of all calls that collect the intent's token, or the intent's amount if that is higher. A
- * sum of 2^255 or more means that the calls have no limit, so the payer is asked for the intent's
- * amount.
+ * sum of {@link unlimitedFrom} or more means that the calls have no limit, so the payer is asked
+ * for the intent's amount.
  */
 export function requestedAmount({
   token,
@@ -176,7 +174,7 @@ export function requestedAmount({
     const own = collectionOf(call);
     return own && isSame(own.token, token) ? sum + own.most : sum;
   }, 0n);
-  return most > BigInt(amount) && most >> 255n === 0n ? `${most}` : amount;
+  return most > BigInt(amount) && most < unlimitedFrom ? `${most}` : amount;
 }
 
 /**
@@ -184,7 +182,8 @@ export function requestedAmount({
  * undefined for any other call.
  */
 export function collectionOf({ target, function: text, args }: Call): Collection | undefined {
-  if (!isSame(target, collectorAddress) || !collectPattern.test(text)) return undefined;
+  const isCollect = typesOf(text) === typesOf(collectFunction);
+  if (!isSame(target, collectorAddress) || !isCollect) return undefined;
   const [token, recipient] = args.map((each) => each.toLowerCase()) as [Hex, Hex];
   return { token, recipient, least: BigInt(args[2]!), most: BigInt(args[3]!) };
 }

@@ -1,10 +1,11 @@
 // The calls of an intent, decoded and described in words.
 
 import { type Call, collectionOf, type Hex, requirementOf, tipOf } from "executable-address";
-import { findHazards, isSame, splitFunction, type Token } from "executable-address-element/page";
+import { findHazards, isSame, type Token } from "executable-address-element/page";
 import type { ReactNode } from "react";
 import { useAbout } from "./about.tsx";
 import { Party, SentenceText } from "./address-text.tsx";
+import { splitFunction } from "./function.ts";
 import { InertText } from "./inert-text.tsx";
 import { findToken, sayCall, sayCollection, sayRequirement, sayTip } from "./reading.ts";
 import { fieldsOf, itemsOf } from "./value.ts";

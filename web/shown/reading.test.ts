@@ -16,16 +16,10 @@ import {
   tipAddress,
   tipOf,
 } from "executable-address";
-import {
-  type Chain,
-  findHazards,
-  isSame,
-  readChains,
-  splitFunction,
-  writeSignature,
-} from "executable-address-element/page";
+import { type Chain, findHazards, isSame, readChains } from "executable-address-element/page";
 import { sayWith } from "../ui/words/languages.ts";
 import { readFacts } from "./facts.ts";
+import { splitFunction, writeSignature } from "./function.ts";
 import {
   findToken,
   sayAmount,
@@ -85,6 +79,19 @@ describe("warnings about an intent", () => {
       args: [token, other, (2n ** 160n - 1n).toString(), "1"],
     };
     assert.deepEqual(titles(intentOf(call)), ["bad: Step 1 allows unlimited spending"]);
+  });
+
+  test("a payer is warned of an approval through Permit2 that exceeds the payment", () => {
+    const text = "approve(address token, address spender, uint160 amount, uint48 expiration)";
+    const given = (amount: string): Call => ({
+      target: other,
+      function: text,
+      args: [token, other, amount, "1"],
+    });
+    assert.deepEqual(titles(intentOf(given("25000001"))), [
+      "warn: Step 1 lets someone spend more than the payment",
+    ]);
+    assert.deepEqual(titles(intentOf(given("25000000"))), []);
   });
 
   test("a payer is warned of a function that imitates a well-known function", () =>

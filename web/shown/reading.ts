@@ -3,6 +3,8 @@
 
 import {
   type AddressRecord,
+  type Approval,
+  approvalOf,
   type Call,
   type Collection,
   collectionOf,
@@ -14,17 +16,11 @@ import {
   type Requirement,
   type Tip,
   tipAddress,
+  unlimitedFrom,
   zeroAddress,
 } from "executable-address";
-import {
-  type Chain,
-  formatUnits,
-  isSame,
-  splitFunction,
-  type Token,
-  unlimitedFrom,
-  writeSignature,
-} from "executable-address-element/page";
+import { type Chain, formatUnits, isSame, type Token } from "executable-address-element/page";
+import { splitFunction, writeSignature } from "./function.ts";
 import type { Key, Say } from "./words/languages.ts";
 
 /** Returns the token listed at `address` on the chain of an intent. */
@@ -77,25 +73,14 @@ export type Sentence = { as: Key; values: Record<string, string | { address: str
 /** Describes the functions that every token has. Returns undefined for all other functions. */
 export function sayCall(call: Call, token: Token | undefined, say: Say): Sentence | undefined {
   if (!token) return undefined;
+  const approval = approvalOf(call);
+  if (approval?.kind === "sets") return sayApproval(approval, token, say);
   const [first = "", second = "", third = ""] = call.args;
   switch (writeSignature(splitFunction(call.function))) {
     case "transfer(address,uint256)":
       return {
         as: "callSends",
         values: { amount: sayAmount(second, token, say), to: { address: first } },
-      };
-    case "approve(address,uint256)":
-      if (second === "0") {
-        return {
-          as: "callRevokes",
-          values: { spender: { address: first }, token: token.symbol },
-        };
-      }
-      if (BigInt(second) >= unlimitedFrom)
-        return { as: "callApprovesAny", values: { spender: { address: first } } };
-      return {
-        as: "callApproves",
-        values: { spender: { address: first }, amount: sayAmount(second, token, say) },
       };
     case "transferFrom(address,address,uint256)":
       return {
@@ -109,6 +94,17 @@ export function sayCall(call: Call, token: Token | undefined, say: Say): Sentenc
     default:
       return undefined;
   }
+}
+
+function sayApproval(
+  { spender: address, amount, isUnlimited }: Approval,
+  token: Token,
+  say: Say,
+): Sentence {
+  const spender = { address };
+  if (amount === 0n) return { as: "callRevokes", values: { spender, token: token.symbol } };
+  if (isUnlimited) return { as: "callApprovesAny", values: { spender } };
+  return { as: "callApproves", values: { spender, amount: sayAmount(`${amount}`, token, say) } };
 }
 
 /** @param token the payment's token, if it is listed */
@@ -154,18 +150,17 @@ export function sayRequirement(
   }
 }
 
-const isOf =
-  ({ token }: Intent, signature: string) =>
-  (call: Call): boolean =>
-    isSame(call.target, token) && writeSignature(splitFunction(call.function)) === signature;
-
 /**
  * Returns the total amount in base units if all calls transfer the intent's token and the token is
  * listed. Otherwise, returns undefined.
  */
 export const sumTransfers = (intent: Intent, chains: readonly Chain[]): bigint | undefined =>
   findToken(intent, chains, intent.token) &&
-  intent.calls.every(isOf(intent, "transfer(address,uint256)"))
+  intent.calls.every(
+    ({ target, function: text }) =>
+      isSame(target, intent.token) &&
+      writeSignature(splitFunction(text)) === "transfer(address,uint256)",
+  )
     ? intent.calls.reduce((sum, { args }) => sum + BigInt(args[1]!), 0n)
     : undefined;
 
@@ -187,21 +182,19 @@ export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): S
   }
   if (intent.calls.length === 1)
     return { as: "sumOneCall", values: { party: { address: first!.target } } };
-  const isApproval = token && isOf(intent, "approve(address,uint256)")(first!);
+  const approval = first && approvalOf(first);
+  const approved = token && approval && isSame(approval.token, intent.token) ? approval : undefined;
   const collected = second && intent.calls.length === 2 ? collectionOf(second) : undefined;
-  if (collected && isApproval && isSame(collected.token, intent.token)) {
+  if (collected && approved && isSame(collected.token, intent.token)) {
     const { least, most, recipient } = collected;
     const values = { least: amountOf(`${least}`), most: amountOf(`${most}`) };
     return { as: "sumCollect", values: { ...values, party: { address: recipient } } };
   }
-  const isPlainCall =
-    intent.calls.length === 2 && isApproval && isSame(first!.args[0]!, second!.target);
-  if (isPlainCall) {
-    const party = { address: second!.target };
-    const taken = first!.args[1]!;
-    return BigInt(taken) >= unlimitedFrom
+  if (approved && second && intent.calls.length === 2 && isSame(approved.spender, second.target)) {
+    const party = { address: second.target };
+    return approved.isUnlimited
       ? { as: "sumCallAny", values: { party } }
-      : { as: "sumCall", values: { party, amount: amountOf(taken) } };
+      : { as: "sumCall", values: { party, amount: amountOf(`${approved.amount}`) } };
   }
   const calls = `${intent.calls.length}`;
   const contracts = new Set(intent.calls.map(({ target }) => target.toLowerCase())).size;

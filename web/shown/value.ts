@@ -1,7 +1,7 @@
 // Splits the text of an array or tuple for display. verifyRecord has already checked that the text
 // is JSON that matches the type (spec/terms.md, arguments).
 
-import { type Parameter, splitFunction } from "executable-address-element/page";
+import { type Parameter, splitFunction } from "./function.ts";
 
 export type Field = Parameter & { value: string };
 

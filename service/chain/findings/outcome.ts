@@ -1,25 +1,13 @@
 // Finds calls that fail, and problems that remain after successful calls: money that stays at the
-// address, money that is lost, and remaining allowances. With an allowance, the spender could take
-// money that arrives later, before it is sent back.
+// address, and money that is lost.
 
-import {
-  collectorAddress,
-  encodeExecution,
-  type Hex,
-  type Intent,
-  type Path,
-  toHex,
-  zeroAddress,
-} from "executable-address";
+import { type Hex, type Intent, type Path, zeroAddress } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
-import { type BlockReference, isSame, type StatusSubject } from "executable-address/status";
-import { hexToBigInt, size } from "viem/utils";
-import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
+import type { StatusSubject } from "executable-address/status";
+import { hexToBigInt } from "viem/utils";
 import { callGas } from "../simulation/meter.ts";
 import { noContract, tooLittleGas } from "../simulation/revert.ts";
-import type { SimulatedChain } from "../simulation/simulation.ts";
 import { type Codes, canMoveTokens, isDelegating } from "./contracts.ts";
-import { askAll } from "./questions.ts";
 
 /** @param isExplained whether a finding about the token already explains the failure */
 export function findFailure(
@@ -176,54 +164,5 @@ export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] 
       "the target is a wallet with delegated code, and its owner can change that code";
     const cure = "call a contract; to pay a wallet, transfer the token to it";
     return [{ path: ["calls", index, "target"], code: "target_is_wallet", message, cure }];
-  });
-}
-
-/** An allowance. `at` is the index of the last call that sets this allowance. */
-type Given = { at: number; token: Hex; spender: Hex };
-
-const giving = /^(approve|increaseAllowance)\(address \w+, uint256 \w+\)$/;
-
-function givenIn({ intent }: StatusSubject): Given[] {
-  const found = new Map<string, Given>();
-  intent.calls.forEach(({ target, function: text, args }, at) => {
-    const spender = args[0] as Hex;
-    // The Collector contract moves only the tokens of its caller, so nobody else can use an
-    // allowance for the Collector.
-    if (!giving.test(text) || isSame(spender, collectorAddress)) return;
-    found.set(`${target}${spender}`, { at, token: target, spender });
-  });
-  return [...found.values()];
-}
-
-/**
- * Finds allowances that remain after the calls. To read an allowance after the calls, the node must
- * support eth_simulateV1. Otherwise, the result is empty.
- */
-export async function findAllowances(
-  { rpc, factory }: SimulatedChain,
-  block: BlockReference,
-  subject: StatusSubject,
-  assumed: StateOverrides,
-): Promise<Finding[]> {
-  const given = givenIn(subject);
-  if (given.length === 0) return [];
-  const execution = {
-    ...{ to: factory, gas: callGas },
-    data: toHex(encodeExecution(subject.intent)),
-  };
-  const questions = given.map(({ token, spender }) =>
-    encodeViewCall(token, "allowance(address owner, address spender)", [subject.address, spender]),
-  );
-  const { replies, isSequence } = await askAll(rpc, block, [execution, ...questions], assumed);
-  const [executed, ...allowances] = replies;
-  if (!isSequence || !executed?.succeeded) return [];
-  return given.flatMap(({ at, spender }, index): Finding[] => {
-    const reply = allowances[index];
-    const left = reply?.succeeded && size(reply.data) === 32 ? hexToBigInt(reply.data) : 0n;
-    if (left === 0n) return [];
-    const message = `${spender} can still take up to ${left} base units of later payments`;
-    const cure = "approve exactly the amount that the next call takes, or approve 0 at the end";
-    return [{ path: ["calls", at, "args", 1], code: "allowance_left", message, cure }];
   });
 }
