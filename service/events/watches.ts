@@ -401,24 +401,31 @@ export async function postponeWatches(
 }
 
 /**
- * The result of {@link passClosed}. All records up to `seq` are closed. If `isEnd` is true, there
- * are no later records.
+ * The result of {@link passClosed}. All records up to `seq` were closed at `expiredSeconds`. If
+ * `isEnd` is true, there were no later records.
  */
-export type Closed = { seq: number; isEnd: boolean };
+export type Closed = { seq: number; expiredSeconds: number; isEnd: boolean };
+
+/** The value for the first call of {@link passClosed}. */
+export const noneClosed: Closed = { seq: 0, expiredSeconds: 0, isEnd: false };
 
 /**
- * Searches up to 1,000 records after `seq` for the first open record. A record is closed if its
- * intent is for another chain, or if its address is expired or settled.
+ * Searches up to 1,000 records after `last.seq` for the first open record. A record is closed if
+ * its intent is for another chain, or if its address is expired or settled. If `expiredSeconds` is
+ * earlier than in the last call, the last time may have been wrong, so records that seemed expired
+ * may be open. The search then begins at the first record.
  *
+ * @param last the result of the last call, or {@link noneClosed}
  * @param expiredSeconds a time of the chain's clock, in Unix seconds; records that expire at this
  *   time or earlier are expired
  */
 export async function passClosed(
   db: Kysely<Tables>,
   chainId: number,
-  seq: number,
+  last: Closed,
   expiredSeconds: number,
 ): Promise<Closed> {
+  const seq = expiredSeconds < last.expiredSeconds ? 0 : last.seq;
   const newest = await findNewestSeq(db);
   const end = Math.min(newest, seq + statementRows.walked);
   const { rows } = await sql<{ seq: number }>`select r.seq
@@ -427,6 +434,6 @@ export async function passClosed(
       where w.account_id = r.account_id and w.address = r.address and w.settled_at is not null)
     order by r.seq limit 1`.execute(db);
   const open = rows[0] && Number(rows[0].seq);
-  if (open !== undefined) return { seq: open - 1, isEnd: false };
-  return { seq: Math.max(seq, end), isEnd: end === newest };
+  if (open !== undefined) return { seq: open - 1, expiredSeconds, isEnd: false };
+  return { seq: Math.max(seq, end), expiredSeconds, isEnd: end === newest };
 }

@@ -4,12 +4,13 @@
 //
 // A sleeping chain is checked about every five minutes, because closed addresses can receive late
 // money. A check asks a quorum of endpoints for new transfers, and one endpoint whether the last
-// block with known logs is still in the chain. Every sixth check is a normal poll, which reads the
-// logs. A new address, a due job, or an event that waits for a block wakes the chain at the next
-// poll.
+// block with known logs is still in the chain. A normal poll, which reads the logs, follows if the
+// check finds a payment or fails, and after every sixth check. A new address, a due job, or an
+// event that waits for a block wakes the chain at the next poll.
 
 import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { View } from "../chain/rpc/view.ts";
+import { type Closed, noneClosed } from "../events/watches.ts";
 import { dayOf } from "../flow/days.ts";
 import { noteRecipients, transfersSince } from "../follow/logs.ts";
 import type { FollowMemory } from "../follow/parts.ts";
@@ -21,7 +22,7 @@ import type { ScanMemory } from "./payments/find.ts";
  * within five minutes, including the poll that follows.
  */
 const sleepMs = 285_000;
-/** After this number of checks, the next check is a normal poll. */
+/** A normal poll follows this check since the last normal poll, even if it finds no payment. */
 const checksMax = 6;
 /**
  * The time for which the chain stays awake after the last address has expired, to report the
@@ -44,12 +45,8 @@ const paidMs = 1_200_000;
 /** Times are in milliseconds of a monotonic clock. */
 type Rest = {
   isAsleep: boolean;
-  /**
-   * At the block time `closedSeconds`, all addresses up to this record had been closed for at least
-   * `closingSeconds`.
-   */
-  closedSeq: number;
-  closedSeconds: number;
+  /** The records whose addresses were closed, and had expired at least `closingSeconds` before. */
+  closed: Closed;
   /** When the addresses were last checked. */
   closedCheckedMs: number;
   /**
@@ -74,8 +71,7 @@ export type RestMemory = { rest: Rest; last: LastPass };
 export const openRestMemory = (nowMs: number): RestMemory => ({
   rest: {
     isAsleep: false,
-    closedSeq: 0,
-    closedSeconds: 0,
+    closed: noneClosed,
     closedCheckedMs: Number.NEGATIVE_INFINITY,
     checkedMs: 0,
     checks: 0,
@@ -123,12 +119,8 @@ export async function decidePoll(
 /** Returns whether there are neither open addresses nor events that wait for a block. */
 async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
   const { chainId } = chain;
-  // A block time that decreases was wrong before, so addresses that seemed closed may be open.
-  const seq = nowSeconds < rest.closedSeconds ? 0 : rest.closedSeq;
-  const closed = await ledger.passClosed(chainId, seq, nowSeconds - closingSeconds);
-  rest.closedSeq = closed.seq;
-  rest.closedSeconds = nowSeconds;
-  return closed.isEnd && !(await ledger.isBlockAwaited(chainId));
+  rest.closed = await ledger.passClosed(chainId, rest.closed, nowSeconds - closingSeconds);
+  return rest.closed.isEnd && !(await ledger.isBlockAwaited(chainId));
 }
 
 /** Returns whether an address may have been paid since the last block with known logs. */

@@ -24,6 +24,7 @@ import {
   moreHolders,
   readHoldings,
 } from "../../chain/status/probe.ts";
+import { type Closed, noneClosed } from "../../events/watches.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf, statementRows } from "../../flow/groups.ts";
 import type { FollowMemory, Turn } from "../../follow/parts.ts";
@@ -133,8 +134,7 @@ type Scan = {
    * The number of records per step. It is reduced while endpoints do not answer larger requests.
    */
   stepMax: number;
-  /** All addresses up to the record `seq` were closed at the block time `seconds`. */
-  closed: { seq: number; seconds: number };
+  closed: Closed;
 };
 
 export type ScanMemory = { scan: Scan };
@@ -152,7 +152,7 @@ const newScan = (): Scan => ({
   isAtEnd: true,
   isOutdated: false,
   stepMax: holdersMax,
-  closed: { seq: 0, seconds: 0 },
+  closed: noneClosed,
 });
 
 /**
@@ -206,12 +206,8 @@ async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<vo
   const nowMs = parts.clock();
   if (!scan.isAtEnd || nowMs - scan.beganMs < beginEveryMs) return;
   const { chainId } = parts.chain;
-  // If the block time has decreased, it was wrong before, so addresses that seemed closed may be
-  // open.
-  const seq = nowSeconds < scan.closed.seconds ? 0 : scan.closed.seq;
-  const closed = await parts.ledger.passClosed(chainId, seq, nowSeconds);
-  scan.closed = { seq: closed.seq, seconds: nowSeconds };
-  scan.seq = Math.min(scan.seq!, closed.seq);
+  scan.closed = await parts.ledger.passClosed(chainId, scan.closed, nowSeconds);
+  scan.seq = Math.min(scan.seq!, scan.closed.seq);
   scan.beganMs = nowMs;
 }
 

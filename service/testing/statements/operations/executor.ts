@@ -7,6 +7,7 @@ import { pino } from "pino";
 import { elsewhereFinder } from "../../../events/elsewhere/amounts.ts";
 import { misdirectedFinder } from "../../../events/misdirected.ts";
 import { savePaymentsElsewhere } from "../../../events/payments.ts";
+import { noneClosed } from "../../../events/watches.ts";
 import { openDesk } from "../../../executor/desk.ts";
 import { dropJob } from "../../../executor/ledger/jobs.ts";
 import type { Fence } from "../../../executor/ledger/lease.ts";
@@ -182,7 +183,7 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
 function records({ ledger, fence }: Hands): Operations {
   return {
     "executor: check whether a chain can sleep": async () => {
-      await ledger.passClosed(chainId, 0, 1);
+      await ledger.passClosed(chainId, noneClosed, 1);
       await ledger.isBlockAwaited(chainId);
     },
     "executor: scan new records": async () => {
