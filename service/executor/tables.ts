@@ -10,7 +10,10 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
-/** `foreign`: the nonce was used by a transaction that the executor could not read. */
+/**
+ * `foreign`: the nonce was used by a transaction that the executor did not adopt. The transaction
+ * is from an earlier day, is not signed by the key, or could not be read.
+ */
 export type PurposeState = "pending" | "settled" | "foreign";
 
 declare module "../store/tables.ts" {

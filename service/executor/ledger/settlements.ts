@@ -281,9 +281,9 @@ type ForeignNonce = {
 };
 
 /**
- * Records that a transaction that the executor could not read has used the nonce. Charges `wei`,
- * which is the total for this nonce and all lower missing nonces. If a transaction with this nonce
- * is pending in the database, marks the nonce as finished. Idempotent.
+ * Records that a transaction that the executor did not adopt has used the nonce (`foreign` in
+ * tables.ts). Charges `wei`, which is the total for this nonce and all lower missing nonces. If a
+ * transaction with this nonce is pending in the database, marks the nonce as finished. Idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,
