@@ -5,8 +5,7 @@
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem/utils";
 import { gasMargin, transactionGasMin } from "../../chain/execution-gas.ts";
-import { midnightAfter } from "../../flow/days.ts";
-import { computeWaitSeconds, type JobUpdate } from "../ledger/jobs.ts";
+import { computeBudgetRetryAt, type JobUpdate } from "../ledger/jobs.ts";
 import type { Share } from "../ledger/purposes.ts";
 import type { Reason } from "../ledger/reasons.ts";
 import { type Budgets, divideCost } from "../money/budgets.ts";
@@ -23,13 +22,6 @@ import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transaction
 const tipMargin = { of: 5n, by: 4n };
 
 /**
- * The minimum delay of a job's retry if a budget is used up. Part of the budget may become
- * available before midnight, because a transaction can cost less than the amount that was reserved
- * for it.
- */
-const budgetSeconds = 60;
-
-/**
  * Returns the batches that tips or budgets pay for, executions first, and updates for the jobs that
  * are not in a batch.
  */
@@ -41,12 +33,7 @@ export function admit(
 ): { batches: Batch[]; unpaid: JobUpdate[] } {
   const unpaid: JobUpdate[] = [];
   const postpone = ({ item: { job } }: Ready, reason: Reason) => {
-    const waitedSeconds = computeWaitSeconds(
-      budgetSeconds,
-      pass.nowSeconds - job.detectedAtSeconds,
-    );
-    // Budgets are renewed at midnight.
-    const dueAtSeconds = Math.min(pass.nowSeconds + waitedSeconds, midnightAfter(pass.nowSeconds));
+    const dueAtSeconds = computeBudgetRetryAt(pass.nowSeconds, job.detectedAtSeconds);
     unpaid.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
   };
   const { pays } = pass.parts.chain;

@@ -10,6 +10,7 @@
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
+import { midnightAfter } from "../../flow/days.ts";
 import { groupsOf, statementRows } from "../../flow/groups.ts";
 import { backoff } from "../../flow/wait.ts";
 import type { Touched } from "../../follow/parts.ts";
@@ -311,6 +312,24 @@ const obstacleWaitSecondsMax = 3600;
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);
+}
+
+/**
+ * The minimum delay of a retry if a budget is used up, or if a zero-value transfer replaced the
+ * job's transaction. Part of a budget may become available before midnight, because a transaction
+ * can cost less than the amount that was reserved for it.
+ */
+const budgetSeconds = 60;
+
+/**
+ * Returns the time of the next attempt for a job that waits for a budget. This time is at midnight
+ * at the latest, because budgets are renewed then.
+ *
+ * @param detectedAtSeconds when money was last detected at the job's address
+ */
+export function computeBudgetRetryAt(nowSeconds: number, detectedAtSeconds: number): number {
+  const waitSeconds = computeWaitSeconds(budgetSeconds, nowSeconds - detectedAtSeconds);
+  return Math.min(nowSeconds + waitSeconds, midnightAfter(nowSeconds));
 }
 
 /**

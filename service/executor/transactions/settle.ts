@@ -9,8 +9,7 @@
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { middle, readAnswers, type View } from "../../chain/rpc/view.ts";
-import { midnightAfter } from "../../flow/days.ts";
-import { computeRetryAt, computeWaitSeconds, type JobUpdate } from "../ledger/jobs.ts";
+import { computeBudgetRetryAt, computeRetryAt, type JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
@@ -54,9 +53,6 @@ export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & Holding
  * with the same nonce.
  */
 const absentPassesMin = 3;
-
-/** The shortest time until a retry after a zero-value transfer has replaced the transaction. */
-const freedSeconds = 60;
 
 /**
  * Confirms or settles the nonces whose transactions were mined.
@@ -355,8 +351,7 @@ async function computeUpdate(
  */
 async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
   const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);
-  const waitedSeconds = computeWaitSeconds(freedSeconds, nowSeconds - detectedAtSeconds);
-  const dueAtSeconds = Math.min(nowSeconds + waitedSeconds, midnightAfter(nowSeconds));
+  const dueAtSeconds = computeBudgetRetryAt(nowSeconds, detectedAtSeconds);
   return { address, state: "waiting", dueAtSeconds, reason: "replaced_by_nothing" };
 }
 
