@@ -26,14 +26,14 @@ const reasons = {
   failed_tips_budget_spent: {},
   fees_over_cap: {},
   no_free_slot: { isOwn: true },
-  "nonce taken by another transaction": {},
+  nonce_taken: {},
   not_simulated_yet: { isOwn: true },
   not_worth_its_gas: {},
   recoveries_of_today_spent: {},
   recovery_keeps_failing: {},
   recovery_left_to_its_owner: {},
   replaced_by_nothing: {},
-  "reverted on chain": {},
+  reverted_on_chain: {},
   signer_unavailable: { isOwn: true },
   simulation_unavailable: { isOwn: true },
   tip_does_not_cover_gas: {},
@@ -69,7 +69,7 @@ export function quoteText(text: string): QuotedText {
 
 const failureLabels = [
   ...paymentFactoryAbi.flatMap((each) => (each.type === "error" ? [each.name] : [])),
-  "reverted on chain" satisfies Reason,
+  "reverted_on_chain" satisfies Reason,
   "takes",
 ];
 

@@ -180,7 +180,7 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   const spenders = await readSpenders(pass, block);
   const found = spenders?.find(({ nonce }) => nonce === purpose.nonce);
   if (!found || purpose.transactions.some(({ hash }) => hash === found.hash)) return false;
-  const reason: Reason = "nonce taken by another transaction";
+  const reason: Reason = "nonce_taken";
   const updates = purpose.addresses.map((address): JobUpdate => {
     return { address, state: "waiting", dueAtSeconds: nowSeconds, reason };
   });

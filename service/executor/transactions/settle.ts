@@ -292,7 +292,7 @@ function findResult(
   const failure = outcomes.find((outcome) => "reason" in outcome);
   if (failure) return { kind: "failed", reason: quoteText(failure.reason) };
   if (outcomes.some((outcome) => outcome.kind === "recovered")) return { kind: "recovered" };
-  return { kind: "failed", reason: "reverted on chain" };
+  return { kind: "failed", reason: "reverted_on_chain" };
 }
 
 /** Returns the addresses of a batch's items, lower case; empty if `data` is not a batch. */
