@@ -1,8 +1,8 @@
 // Defines the operator's commands for webhooks. The commands change the database, and take effect
 // immediately.
 
+import { listConfirmations, setConfirmations } from "../events/confirmations.ts";
 import type { WhichEvents } from "../events/list.ts";
-import { listConfirmations, setConfirmations } from "../events/mark.ts";
 import { toIsoOrNull } from "../flow/days.ts";
 import type { Command, CommandContext, Given } from "../store/command.ts";
 import { replay, sendTest } from "./deliveries/enqueue.ts";

@@ -15,7 +15,7 @@ import { eventTypes } from "executable-address/webhook";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { policies } from "../../accounts/limits.ts";
-import { listConfirmations, setConfirmations } from "../../events/mark.ts";
+import { listConfirmations, setConfirmations } from "../../events/confirmations.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "../../webhooks/deliveries/list.ts";
