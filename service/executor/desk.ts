@@ -15,8 +15,9 @@ import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import { findJobs, hintJobs } from "./ledger/jobs.ts";
-import { findLease, isPaused, leaseWatcher } from "./ledger/lease.ts";
+import { findLease, openRunningCheck } from "./ledger/lease.ts";
 import { nameTokens } from "./ledger/named.ts";
+import { isPaused } from "./ledger/pauses.ts";
 import type { Reason } from "./ledger/reasons.ts";
 import { findRecoveredElsewhere } from "./ledger/settlements.ts";
 import { findAccountGas } from "./ledger/spending.ts";
@@ -32,7 +33,7 @@ export function openDesk(
   nowMs = () => performance.now(),
 ) {
   const findJob = jobFinder(db);
-  const isRenewed = leaseWatcher(db, nowMs);
+  const isRunning = openRunningCheck(db, nowMs);
   const isLed = ledChains(db);
   const wake = openWake(db, log, isLed);
   return {
@@ -46,8 +47,8 @@ export function openDesk(
      * counts as running for a minute after the last change of its lease.
      */
     async isActive(chainId: number): Promise<boolean> {
-      const [renewed, paused] = await Promise.all([isRenewed(chainId), isPaused(db, chainId)]);
-      return renewed && !paused;
+      const [running, paused] = await Promise.all([isRunning(chainId), isPaused(db, chainId)]);
+      return running && !paused;
     },
     findReturns: returnsFinder(db, keccak),
     async nameTokens(named: NewNames): Promise<NamedFate[]> {

@@ -168,7 +168,7 @@ export type Tuning = FollowTuning & {
   pollMs: number;
   /**
    * A process can take another process's lease if the lease has not changed for this time, by its
-   * own clock (`watchLease` in ledger/lease.ts).
+   * own clock (`openLeaseWatch` in ledger/lease.ts).
    */
   leaseMs: number;
   /** A pending transaction is sent again after this time. */

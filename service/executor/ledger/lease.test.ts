@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { watchLease } from "./lease.ts";
+import { openLeaseWatch } from "./lease.ts";
 
-test("watchLease measures the time since the last change of a lease", () => {
+test("openLeaseWatch measures the time since the last change of a lease", () => {
   let now = 5;
-  const isUnchanged = watchLease(() => now);
+  const isUnchanged = openLeaseWatch(() => now);
   const lease = { holder: "a", epoch: 1, renewals: 1 };
   const unchangedMs = (seen: typeof lease) => [0, 50, 100].findLast((ms) => isUnchanged(seen, ms));
   assert.equal(unchangedMs(lease), 0);

@@ -36,7 +36,7 @@ export type LeaseWatch = (lease: Lease, ms: number) => boolean;
  *
  * @param nowMs milliseconds of a monotonic clock
  */
-export function watchLease(nowMs: () => number): LeaseWatch {
+export function openLeaseWatch(nowMs: () => number): LeaseWatch {
   let seen: { lease: Lease; sinceMs: number } | undefined;
   return (lease, ms) => {
     const isSame = seen?.lease.epoch === lease.epoch && seen.lease.renewals === lease.renewals;
@@ -60,11 +60,11 @@ const endedMs = 6 * renewalMsMax;
 
 /**
  * Returns a function that checks whether an executor is running on a chain. It returns false if
- * nobody holds the lease, or if the lease has not changed for {@link endedMs}.
+ * the lease has no holder, or if the lease has not changed for {@link endedMs}.
  *
  * @param nowMs milliseconds of a monotonic clock
  */
-export function leaseWatcher(
+export function openRunningCheck(
   db: Kysely<Tables>,
   nowMs: () => number,
 ): (chainId: number) => Promise<boolean> {
@@ -72,7 +72,7 @@ export function leaseWatcher(
   return async (chainId) => {
     const lease = await findLease(db, chainId);
     if (!lease?.holder) return false;
-    const isUnchanged = watches.get(chainId) ?? watchLease(nowMs);
+    const isUnchanged = watches.get(chainId) ?? openLeaseWatch(nowMs);
     watches.set(chainId, isUnchanged);
     return !isUnchanged(lease, endedMs);
   };
@@ -112,19 +112,6 @@ export async function takeLease(
     .where("renewals", "=", seen.renewals)
     .executeTakeFirst();
   return updated.numUpdatedRows ? { chainId, epoch } : undefined;
-}
-
-/** Returns whether an operator has paused signing on the chain. */
-export async function isPaused(db: Kysely<Tables>, chainId: number): Promise<boolean> {
-  const query = db.selectFrom("executor_pauses").select("chain_id").where("chain_id", "=", chainId);
-  return (await query.executeTakeFirst()) !== undefined;
-}
-
-/** Pauses or resumes signing on the chain. Idempotent. */
-export async function setPaused(db: Kysely<Tables>, chainId: number, isOn: boolean): Promise<void> {
-  const clear = db.deleteFrom("executor_pauses").where("chain_id", "=", chainId);
-  const set = db.insertInto("executor_pauses").values({ chain_id: chainId });
-  await (isOn ? set.onConflict((conflict) => conflict.doNothing()).execute() : clear.execute());
 }
 
 /** @throws {LeaseLost} */

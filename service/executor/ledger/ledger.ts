@@ -23,6 +23,7 @@ import * as due from "./due.ts";
 import * as jobs from "./jobs.ts";
 import * as lease from "./lease.ts";
 import * as named from "./named.ts";
+import * as pauses from "./pauses.ts";
 import * as purposes from "./purposes.ts";
 import * as settlements from "./settlements.ts";
 import * as spending from "./spending.ts";
@@ -33,7 +34,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
   return {
     findLease: lease.findLease.bind(null, db),
     takeLease: lease.takeLease.bind(null, db),
-    isPaused: lease.isPaused.bind(null, db),
+    isPaused: pauses.isPaused.bind(null, db),
     renewLease: lease.renewLease.bind(null, db),
     releaseLease: lease.releaseLease.bind(null, db),
     matchAddresses: matchAddresses.bind(null, db, dialect),
