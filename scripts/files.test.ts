@@ -32,6 +32,7 @@ const smallFiles: Readonly<Record<string, string>> = {
   "contracts/mine/search.ts": "the search for the factory's salt, which a test runs alone",
   "element/drawing/draw-wallet.ts": "a part of the element that is loaded on demand",
   "service/chain/admin.ts": "an operator's commands, as in each room",
+  "service/executor/payments/follow.ts": "the reading of logs, next to the scan of balances",
   "service/follow/tables.ts": "the room's tables, as in each room",
   "service/http/lookup/lookup.ts": "a route of the API",
   "service/launch/admin.ts": "an operator's commands, as in each room",

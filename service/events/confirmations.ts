@@ -1,4 +1,4 @@
-// Stores how many confirmations a block needs on each chain before an account's events are reported.
+// Stores how many confirmations a block needs before an account's events on a chain are reported.
 
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { confirmationsDefault } from "../chain/chains.ts";

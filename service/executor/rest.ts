@@ -15,7 +15,7 @@ import { dayOf } from "../flow/days.ts";
 import { noteRecipients, transfersSince } from "../follow/logs.ts";
 import type { FollowMemory } from "../follow/parts.ts";
 import type { Parts } from "./pass.ts";
-import type { ScanMemory } from "./payments/find.ts";
+import type { ScanMemory } from "./payments/scan.ts";
 
 /**
  * The time between two checks of a sleeping chain. This time is short enough to find late money
@@ -104,7 +104,7 @@ export async function decidePoll(
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
     // If logs were missing, the chain stays awake until the balances of all records were read
-    // (payments/find.ts).
+    // (payments/scan.ts).
     rest.isAsleep = nowMs >= rest.awakeUntilMs && !scan.isOutdated;
   }
   if (!rest.isAsleep) {

@@ -15,20 +15,21 @@ import { type FollowMemory, openFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
 import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
-import { type NamedMemory, openNamedMemory, returnNamed } from "./jobs/named.ts";
-import { type FactoryMemory, openFactoryMemory, work } from "./jobs/work.ts";
 import {
   type LateMemory,
   openLateMemory,
   recallWaitedSeconds,
   searchLateJobs,
-} from "./ledger/due.ts";
-import { type Fence, LeaseLost, type LeaseWatch, watchLease } from "./ledger/lease.ts";
+} from "./jobs/late.ts";
+import { type NamedMemory, openNamedMemory, returnNamed } from "./jobs/named.ts";
+import { type FactoryMemory, openFactoryMemory, work } from "./jobs/work.ts";
+import { type Fence, LeaseLost, type LeaseWatch, openLeaseWatch } from "./ledger/lease.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
 import { min } from "./money/fees.ts";
 import type { Parts, Pass } from "./pass.ts";
-import { followTurn, openScanMemory, type ScanMemory, scanNewRecords } from "./payments/find.ts";
+import { followTurn } from "./payments/follow.ts";
+import { openScanMemory, type ScanMemory, scanNewRecords } from "./payments/scan.ts";
 import { type HoldingsMemory, openHoldingsMemory } from "./payments/vaults.ts";
 import {
   decidePoll,
@@ -96,7 +97,7 @@ export function openMemory(parts: Parts): Memory {
     relays: openRelays(chain.chainId, relays, report, { clock, sleep: timer }),
     pace: openBlockPace(tuning.pollMs),
     follow: openFollowMemory(),
-    lease: { fence: undefined, isUnchanged: watchLease(clock) },
+    lease: { fence: undefined, isUnchanged: openLeaseWatch(clock) },
     clock: undefined,
     ...openRestMemory(clock()),
     ...openScanMemory(),

@@ -3,7 +3,6 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
-import { daySeconds } from "../../flow/days.ts";
 import { inGroups, roundRobin, statementRows } from "../../flow/groups.ts";
 import { findRecords, type UnverifiedRecord } from "../../store/find-records.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -160,67 +159,7 @@ function toJob(row: Row, record: UnverifiedRecord): Job {
   };
 }
 
-export type LateMemory = {
-  /**
-   * The current search for jobs that were postponed too far: its position, its start time, and the
-   * number of jobs found.
-   */
-  late: { place: LatePlace | undefined; beganMs: number; found: number };
-  /**
-   * The time for which the oldest payment has waited, and the time at which this value was read.
-   */
-  waited: { seconds: number; atMs: number };
-};
-
-export const openLateMemory = (): LateMemory => ({
-  late: { place: undefined, beganMs: Number.NEGATIVE_INFINITY, found: 0 },
-  waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
-});
-
-type LatePass = {
-  parts: {
-    chain: { chainId: number };
-    ledger: {
-      pullLate(fence: Fence, place: LatePlace): ReturnType<typeof pullLate>;
-      readWaitedSeconds(chainId: number, nowSeconds: number): Promise<number>;
-    };
-    clock: () => number;
-    report: (event: { kind: "late_jobs"; count: number }) => void;
-  };
-  memory: LateMemory;
-  fence: Fence;
-  view: { head: { timestamp: number } };
-  nowSeconds: number;
-};
-
-/**
- * The maximum valid time until a job is due, in seconds. A wait for a budget ends at midnight, and
- * a backoff takes at most six hours.
- */
-const dueSecondsMax = daySeconds;
-
-const searchEveryMs = 600_000;
-
-/**
- * Makes jobs due if a wrong block time postponed them for more than a day. A search begins every
- * ten minutes and examines up to a hundred jobs per call. At its end, the search reports the number
- * of changed jobs.
- */
-export async function searchLateJobs({ parts, memory, fence, view }: LatePass): Promise<void> {
-  const search = memory.late;
-  const { timestamp } = view.head;
-  if (!search.place) {
-    if (parts.clock() - search.beganMs < searchEveryMs) return;
-    search.beganMs = parts.clock();
-    search.found = 0;
-    search.place = { dueAt: timestamp + dueSecondsMax, address: "0x" };
-  }
-  const { count, next } = await parts.ledger.pullLate(fence, search.place);
-  search.found += count;
-  search.place = next;
-  if (!next) parts.report({ kind: "late_jobs", count: search.found });
-}
-
+/** The due time and the address of a job, in the order of {@link pullLate}. */
 export type LatePlace = { dueAt: number; address: Hex };
 
 const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));
@@ -257,22 +196,6 @@ export async function pullLate(
   const last = rows.length === statementRows.short ? rows.at(-1) : undefined;
   const next = last && { dueAt: Number(last.due_at), address: toHex(last.address) };
   return { count: late.length, next };
-}
-
-const readEveryMs = 60_000;
-
-/** Does the same as {@link readWaitedSeconds}, but reads the database only once a minute. */
-export async function recallWaitedSeconds({
-  parts,
-  memory,
-  nowSeconds,
-}: LatePass): Promise<number> {
-  const nowMs = parts.clock();
-  if (nowMs - memory.waited.atMs >= readEveryMs) {
-    const seconds = await parts.ledger.readWaitedSeconds(parts.chain.chainId, nowSeconds);
-    memory.waited = { seconds, atMs: nowMs };
-  }
-  return memory.waited.seconds;
 }
 
 /**

@@ -1,7 +1,6 @@
-// Finds payments in two ways: ../follow/ reads the logs of new blocks, and `scanNewRecords` reads
-// the balance of each new record once. Balances are necessary because anyone can derive an address
-// offline and pay it before it is created here. When the log of such a payment is read, there is no
-// matching record yet.
+// Finds payments by balance: `scanNewRecords` reads the balance of each new record once. Balances
+// are necessary because anyone can derive an address offline and pay it before it is created here.
+// When the log of such a payment is read (follow.ts), there is no matching record yet.
 //
 // Together, logs and balances miss no payment in the intent's token. `scanNewRecords` first reads
 // the new records, and then the cursor, which is the last block whose logs were read. Payments
@@ -26,8 +25,7 @@ import {
 } from "../../chain/status/probe.ts";
 import { type Closed, noneClosed } from "../../events/watches.ts";
 import { hourMs } from "../../flow/days.ts";
-import { groupsOf, statementRows } from "../../flow/groups.ts";
-import type { FollowMemory, Turn } from "../../follow/parts.ts";
+import { groupsOf } from "../../flow/groups.ts";
 import type { Created } from "../../store/find-records.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
@@ -35,55 +33,6 @@ import type { JobHint } from "../ledger/jobs.ts";
 import { max } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { ofSeveral } from "./vaults.ts";
-
-/** Returns the parameters for reading logs with ../follow/ and saving payments for the executor. */
-export function followTurn(pass: Pass<ScanMemory & { follow: FollowMemory }>): Turn {
-  const { parts, memory, fence, view } = pass;
-  const { ledger, chain, signers, report, tuning } = parts;
-  const { chainId } = chain;
-  // `nowSeconds` includes the time that this host has measured since the newest block. Jobs are due
-  // no later than the block's timestamp, so a wrong measurement does not delay them.
-  const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
-  return {
-    chain,
-    view,
-    tuning,
-    report,
-    memory: memory.follow,
-    store: {
-      matchAddresses: ledger.matchAddresses,
-      findCreated: ledger.findCreated,
-      findRequestedTokens: (seq) => ledger.findRequestedTokens(chainId, dueSeconds, seq),
-      findOldestCreation: ledger.findOldestCreation,
-      findAnchor: (before) => ledger.findAnchor(chainId, before),
-      async save(anchor, payments, isGap, agreed) {
-        await ledger.savePayments(fence, { anchor, payments, isGap, agreed }, dueSeconds);
-        memory.scan.isOutdated ||= isGap;
-      },
-      async wake(addresses) {
-        const block = { number: view.head.number, timestamp: dueSeconds };
-        const hints = addresses.map((address) => ({ address, block, isEnough: true }));
-        // A stranger can pay thousands of addresses in one block. Several short commits save the
-        // found money, because requests that create addresses wait for a commit.
-        for (const group of groupsOf(hints, statementRows.costly)) {
-          const woken = await ledger.saveScan(fence, group, undefined);
-          for (const { address } of woken) {
-            report({ kind: "detected", address, blockNumber: block.number });
-          }
-        }
-      },
-      async undoAbove(number) {
-        for (const { address } of signers) {
-          for (const each of await ledger.findConfirmedAbove(chainId, address, number)) {
-            await ledger.reopenPurpose(fence, each.id, each.addresses);
-            report({ kind: "reopened", nonce: each.nonce });
-          }
-        }
-        await ledger.forgetAbove(fence, number);
-      },
-    },
-  };
-}
 
 /** If too few endpoints answered, a balance is read repeatedly for this time. */
 const uncorroboratedMs = hourMs;
