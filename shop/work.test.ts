@@ -188,16 +188,22 @@ describeOnEach(
       assert.deepEqual([world.delivered, world.warnings], [[], []]);
     });
 
-    test("a shop retries failed work until it succeeds", async () => {
+    /** Opens a store that records each delay, and does not wait. */
+    async function newHastyStore() {
       const inner = await newStore();
-      const delays: [attempts: number, afterMs: number][] = [];
+      const delays: [retries: number, afterMs: number][] = [];
       const store: ShopStore = {
         ...inner,
-        delayEvent(claim, attempts, afterMs) {
-          delays.push([attempts, afterMs]);
-          return inner.delayEvent(claim, attempts, 0);
+        delayEvent(claim, retries, afterMs) {
+          delays.push([retries, afterMs]);
+          return inner.delayEvent(claim, retries, 0);
         },
       };
+      return { store, delays };
+    }
+
+    test("a shop retries failed work after 1 s, 2 s, and so on", async () => {
+      const { store, delays } = await newHastyStore();
       const delivered: string[] = [];
       const world = await newShop({
         store,
@@ -215,6 +221,32 @@ describeOnEach(
         [1, 1_000],
         [2, 2_000],
       ]);
+    });
+
+    test("a shop warns and abandons work after 50 retries in seven hours", async () => {
+      const { store, delays } = await newHastyStore();
+      let calls = 0;
+      const world = await newShop({
+        store,
+        deliver() {
+          calls += 1;
+          throw new Error("shut");
+        },
+      });
+      const event = await eventOf(await paidOrder(world.shop), "address.executed");
+      await deliverTo(world, event);
+      await until("it is abandoned", () => world.due() === 0);
+      await world.shop.stop();
+      assert.deepEqual(world.warnings, [`${event.id}: abandoned after 50 retries: shut`]);
+      assert.equal(calls, 51);
+      assert.deepEqual(
+        delays.map(([retries]) => retries),
+        Array.from({ length: 50 }, (_, nth) => nth + 1),
+      );
+      const delaysMs = delays.map(([, afterMs]) => afterMs);
+      assert.deepEqual(delaysMs.slice(8, 12), [256_000, 512_000, 600_000, 600_000]);
+      const hours = delaysMs.reduce((sum, ms) => sum + ms) / 3_600_000;
+      assert.ok(hours > 6.9 && hours < 7, `${hours} hours`);
     });
   },
   onPostgres,

@@ -1,6 +1,6 @@
 // Processes the stored events. Each event is proved with the chain's current state, so an old event
 // cannot set an order to an older state. A failing event is retried later, and does not delay the
-// events of other addresses.
+// events of other addresses, unless eight events hang simultaneously.
 
 import { within } from "executable-address/client/parts";
 import {
@@ -31,8 +31,8 @@ const claimMsMore = 5_000;
  * The maximum number of retries of an event. The delay before a retry doubles from 1 s up to ten
  * minutes, so fifty retries take about seven hours.
  */
-const attemptsMax = 50;
-const delayMs = (attempts: number) => Math.min(1000 * 2 ** attempts, 600_000);
+const retriesMax = 50;
+const delayMs = (retries: number) => Math.min(1000 * 2 ** retries, 600_000);
 
 export function openWork(parts: WorkParts) {
   const { store, warn, patienceMs = 60_000 } = parts;
@@ -86,11 +86,11 @@ export function openWork(parts: WorkParts) {
   }
 
   async function retryLater(
-    { event, attempts, claim }: StoredEvent,
+    { event, attempts: retries, claim }: StoredEvent,
     reason: string,
   ): Promise<void> {
-    if (attempts < attemptsMax) return store.delayEvent(claim, attempts + 1, delayMs(attempts));
-    warn(`${event.id}: abandoned after ${attempts} attempts: ${reason}`);
+    if (retries < retriesMax) return store.delayEvent(claim, retries + 1, delayMs(retries));
+    warn(`${event.id}: abandoned after ${retries} retries: ${reason}`);
     await store.endEvent(claim);
   }
 

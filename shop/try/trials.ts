@@ -19,11 +19,11 @@ export type Hands = {
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
   /** Attempts one delivery. */
   send(event: ServiceEvent, spoiled?: Spoiled): Promise<Taken>;
-  /** Retries the delivery until the receiver acknowledges it, as the service does. */
+  /** Retries the delivery every 0.1 s, until the receiver acknowledges it or 10 s have passed. */
   deliver(event: ServiceEvent, spoiled?: Spoiled): Promise<void>;
   /**
-   * Waits for at most `withinMs`, and returns whether the order was delivered exactly `count`
-   * times.
+   * Waits for at most `withinMs` until the order was delivered `count` times, and then 1.5 s for
+   * excess deliveries. Returns whether the order was delivered exactly `count` times.
    */
   goodsAre(made: Made, count: number, withinMs?: number): Promise<boolean>;
 };
