@@ -10,9 +10,11 @@ import { join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
+import Database from "better-sqlite3";
 import { fromHex, type Intent, makeRecord } from "executable-address";
 import { createClient } from "executable-address/client";
 import { factoryAddress } from "executable-address-contracts";
+import { sql } from "kysely";
 import { onlyLong } from "../../scripts/long.ts";
 import { createAccount } from "../accounts/account.ts";
 import { accountCommands } from "../accounts/admin.ts";
@@ -386,17 +388,59 @@ describe("the command `copy to-postgres`", () => {
     assert.equal((await admin(target, "export")).out, "");
   });
 
-  test("copies all rows and verifies every record", async () => {
+  test("copies all rows of every table and verifies every record", async () => {
     const place = await places.sqlite!();
     const lines = await fill(place, 1500, 1_700_000_000_000);
     const created = JSON.parse((await admin(place, `account create --email ${email}`)).out);
+    const written = addRows(place);
+    assert.ok(Object.values(written).every((count) => count > 0));
     const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
     const { code, err, out } = await admin(target, "copy to-postgres");
     assert.equal(code, 0, err);
     const { rows, recordsProved } = JSON.parse(out);
-    assert.deepEqual([rows.records, rows.accounts, recordsProved], [1500, 1, 1500]);
+    assert.deepEqual(rows, written);
+    assert.deepEqual(await countRows(target, Object.keys(written)), written);
+    assert.deepEqual([rows.records, rows.accounts, recordsProved], [1500, 3, 1500]);
     assert.deepEqual(sorted((await admin(target, "export")).out), lines.toSorted());
     const shown = JSON.parse((await admin(target, `account show --email ${email}`)).out);
     assert.equal(shown.clientId, created.clientId);
   });
 });
+
+/**
+ * Adds two rows to each table of a SQLite file, except to `records`, whose rows are verified.
+ * @returns the number of rows of each table
+ */
+function addRows({ DATA_DIR }: Place): Record<string, number> {
+  const db = new Database(join(DATA_DIR, "service.db"));
+  db.pragma("foreign_keys = off");
+  const text = (sql: string) => db.prepare<[], string>(sql).pluck().all();
+  const tables = text(`select name from sqlite_master where type = 'table'
+    and name not like 'sqlite_%' and name <> 'migrations'`);
+  const sampleOf = (type: string, nth: number) => {
+    if (type === "TEXT") return `text ${nth}`;
+    if (type === "BLOB") return Buffer.alloc(20, nth);
+    return type === "DATE" ? new Date(nth).toISOString() : nth;
+  };
+  const counts = tables.map((table) => {
+    const types = text(`select upper(type) from pragma_table_info('${table}')`);
+    const add = db.prepare(`insert into ${table} values (${types.map(() => "?")})`);
+    if (table !== "records")
+      for (const nth of [0, 1]) add.run(types.map((type) => sampleOf(type, nth)));
+    return [table, Number(text(`select count(*) from ${table}`)[0])];
+  });
+  db.close();
+  return Object.fromEntries(counts);
+}
+
+/** Returns the number of rows of each table. */
+async function countRows(place: Place, tables: string[]): Promise<Record<string, number>> {
+  const store = await open(place);
+  const counts: Record<string, number> = {};
+  for (const table of tables) {
+    const counting = sql<{ count: string }>`select count(*) as count from ${sql.table(table)}`;
+    counts[table] = Number((await counting.execute(store.db)).rows[0]!.count);
+  }
+  await store.close();
+  return counts;
+}
