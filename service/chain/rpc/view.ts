@@ -221,7 +221,8 @@ async function several(
   }
   round.end();
   if (found.length > 0) return { calls, found, quorum };
-  throw new ChainUnavailable(`no endpoint responds to ${calls[0]?.method}: ${reason}`);
+  const detail = reason && `: ${reason}`;
+  throw new ChainUnavailable(`no endpoint has a usable answer to ${calls[0]?.method}${detail}`);
 }
 
 /** Returns, for each call, the indices of the endpoints with equal answers. */

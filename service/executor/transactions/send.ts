@@ -121,7 +121,7 @@ export async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Pr
   const balances = readAnswers(lists, 0, quantity);
   const [balance, balanceSure] = [upperMiddle(balances), middle(balances)];
   if (balance === undefined || balanceSure === undefined) {
-    throw new ChainUnavailable("no endpoint responds to eth_getBalance");
+    throw new ChainUnavailable("no endpoint has a usable answer to eth_getBalance");
   }
   const { baseFee } = view.head;
   const prices = isTooCheap ? readAnswers(lists, calls.length - 1, quantity) : [];

@@ -166,7 +166,7 @@ describe("an executor with two keys", () => {
       })),
     }));
     const records = await pay(1);
-    const message = "ChainUnavailable: no endpoint responds to eth_getBalance";
+    const message = "ChainUnavailable: no endpoint has a usable answer to eth_getBalance";
     const isLogged = async () =>
       running.events.some((event) => event.kind === "pass_failed" && event.message === message);
     await until("it is logged", isLogged, 60);
