@@ -42,10 +42,10 @@ export class ServiceError extends ClientError {
 export type Refusal = { code: string; message: string; issues: readonly Issue[] };
 
 /**
- * No complete response arrived. The request may have been processed. It is safe to repeat, unless
- * it changes a webhook endpoint.
+ * No complete response arrived, or the response was a redirect. The request may have been
+ * processed. It is safe to repeat, unless it changes a webhook endpoint.
  *
- * - `unreachable`: the connection failed before a response began
+ * - `unreachable`: the request failed before a response began
  * - `interrupted`: the connection failed during the response
  * - `timeout`: the response was not complete within `timeoutMs`, or the call within `deadlineMs`
  * - `redirected`: the service redirected; credentials are not sent to a different URL

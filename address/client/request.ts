@@ -69,7 +69,7 @@ const firstBackoffMs = 250;
 /**
  * Sends a request and returns the JSON of a successful response. If a 429 or 503 response has a
  * `Retry-After` header, retries after that delay. Retries network errors, timeouts, and 502, 503,
- * and 504 responses after about 0.25 s, 0.5 s, 1 s, and so on.
+ * and 504 responses after about 0.25 s, 0.5 s, 1 s, and so on. Does not retry redirected requests.
  *
  * @throws {ServiceError}, {NetworkError}, or the signal's reason
  */
@@ -172,7 +172,7 @@ export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
       if (bound.signal.reason instanceof NetworkError) return bound.signal.reason;
       const [kind, message] = hasAnswer
         ? (["interrupted", "the response was interrupted"] as const)
-        : (["unreachable", "the service is unreachable"] as const);
+        : (["unreachable", "no response arrived from the service"] as const);
       return new NetworkError(kind, message, { cause: error });
     },
   };

@@ -405,7 +405,7 @@ describe("parseIntent", () => {
     assert.equal(parseAddress(token, { keccak }), wrong);
   });
 
-  test("parseIntent does not leak memory", () => {
+  test("parseIntent keeps less than 64 MiB after 30,000 different intents", () => {
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 30_000; i++) {
