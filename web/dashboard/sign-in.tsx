@@ -139,8 +139,8 @@ export function Reset() {
   if (!token) {
     return (
       <Door title={say("setNewPassword")}>
-        <Notice tone="warn" title={say("linkIncomplete")}>
-          {say("linkIncompleteText")}
+        <Notice tone="warn" title={say("linkUnusable")}>
+          {say("linkUnusableText")}
         </Notice>
       </Door>
     );

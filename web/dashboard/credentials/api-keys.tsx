@@ -198,7 +198,10 @@ function KeyFacts({ apiKey, onAsk }: { apiKey: ApiKey; onAsk: (pending: PendingC
           [say("rotated"), <Time key="rotated" at={apiKey.rotatedAt} />],
           [say("lastUsed"), <Time key="used" at={apiKey.lastUsedAt} />],
           [say("expires"), <Time key="expires" at={expiresAt} />],
-          [say("limit"), say("limitText", { rate: 50, burst: 100 })],
+          [
+            say("limit"),
+            say("limitWebhooksText", { limit: say("limitText", { rate: 50, burst: 100 }) }),
+          ],
         ]}
       />
     </div>
