@@ -310,7 +310,7 @@ describe("a payment that is not yet in a block", () => {
     await says("Payment pending");
     await chain("anvil_dropTransaction", wallet.sent!.hash);
     for (let seconds = 0; seconds < 70; seconds += 5) await page.clock.runFor(5_000);
-    await says("The network no longer knows this payment.");
+    await says("Your wallet’s node no longer knows this payment.");
     await nothingOffered();
     await assertSound(page, "dropped");
     await page.getByRole("button", { name: "It didn’t go through. Show payment options" }).click();
