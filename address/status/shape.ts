@@ -167,10 +167,10 @@ export const elsewhere = object({
    */
   state: among("held", "returned"),
   /**
-   * If `state` is `held`, the transaction of the largest known transfer that does not exceed
-   * `amount`. Null if no log shows such a transfer. If `state` is `returned`, the transaction of
-   * the recovery. Null if the receipt is not final yet, or if the executor did not send the
-   * recovery.
+   * If `state` is `held`, the transaction of the largest known transfer since the last return that
+   * does not exceed `amount`. Null if no log shows such a transfer. If `state` is `returned`, the
+   * transaction of the recovery. Null if the receipt is not final yet, or if the executor did not
+   * send the recovery.
    */
   transactionHash: orNull(hash),
 });
@@ -205,7 +205,7 @@ export const serviceStatus = object({
    * Null if the chain could not be read.
    */
   wrongTokens: orNull(list(wrongToken)),
-  /** Listed tokens, look-alikes, and native coins at the address on other chains. */
+  /** Listed tokens, look-alikes, and native coins that arrived at the address on other chains. */
   elsewhere: list(elsewhere),
 });
 export type ServiceStatus = TypeOf<typeof serviceStatus>;

@@ -12,8 +12,8 @@
 // A browser that has signed in to the account has a signed cookie. Attempts with a cookie have
 // separate limits: per cookie, per account, and per network. A limit per cookie would not be
 // enough, because attackers can get many cookies for their own accounts. If one of these limits is
-// used up, the attempt counts as an attempt without a cookie. So an attacker who uses up these
-// limits does not lock out the owner.
+// used up, the attempt counts as an attempt without a cookie. So an attacker who uses up only
+// these limits does not lock out the owner.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { networkOf, wideNetworkOf } from "../flow/networks.ts";
@@ -24,8 +24,8 @@ const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
 /**
- * Limits all sign-in attempts from one network, so that an attacker cannot try a few passwords for
- * each of many accounts.
+ * Limits the sign-in attempts from one network, so that an attacker cannot try a few passwords for
+ * each of many accounts. Does not count attempts that the limits for cookies admit.
  */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);

@@ -32,8 +32,9 @@ export async function findReferenceKeys(
 }
 
 /**
- * Creates a key, from which all new salts are derived. Earlier keys remain stored, to find and
- * verify the addresses that were created with an earlier key.
+ * Creates a key, from which all new salts are derived. Earlier keys remain stored. The newest
+ * {@link keysTried} keys are used to find addresses that were created with an earlier key. Only
+ * the newest key verifies signatures.
  *
  * @returns the key, which cannot be read again, or undefined if another request created a key
  *   simultaneously

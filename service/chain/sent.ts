@@ -1,7 +1,8 @@
 // Finds the tokens that a payer sent to an address by mistake: reads the transfers of a transaction
 // and the balances of the address, and simulates whether a recovery would move the tokens. A token
 // can be any contract, so each call has a gas limit, and the result depends only on measured
-// balances. The reader calls a quorum of endpoints, and uses only facts on which they all agree.
+// balances. The reader calls a quorum of endpoints. If their answers differ, it uses the most
+// cautious one, for example the lowest balance.
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
 import { isName } from "executable-address/payment";

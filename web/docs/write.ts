@@ -1,5 +1,6 @@
-// Builds the documentation pages. The pages also work without a server: plain HTML with one style
-// sheet, one script, and relative links. The source is the Markdown in docs/.
+// Builds the documentation pages from the Markdown in docs/ and spec/, and from spec/openapi.json.
+// The pages also work without a server, because they are plain HTML with relative links, one style
+// sheet, and a few classic scripts.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";

@@ -11,8 +11,8 @@ const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
 const blocksMax = count(2, 8);
 /**
- * The maximum numbers of RPC calls to one endpoint. `npm test` permits more calls per payment,
- * because a slow machine can need one more block.
+ * The maximum numbers of RPC calls to one endpoint. The short form permits more calls per payment,
+ * because calls that do not depend on the number of payments have a greater share.
  */
 const [callsPerPaymentMax, callsPerBlockMax] = [count(1.2, 1.12), 20];
 await openAddresses(world, store, open);

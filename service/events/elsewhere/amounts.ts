@@ -2,8 +2,8 @@
 // each chain finds transfers in logs, reads balances, and sends the money back. A status request
 // reads the results from the database and calls no node.
 //
-// Anyone can send dust (tiny amounts) to an address. So no part of a status depends only on the
-// number of transfers or on the newest transfer.
+// Anyone can send dust (tiny amounts) to an address. So no part of `elsewhere` depends only on
+// the number of transfers or on the newest transfer.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Elsewhere } from "executable-address/status";
