@@ -19,6 +19,8 @@ import {
   strange,
 } from "../../testing/openapi-answers.ts";
 import { bodyBytesMax } from "../app.ts";
+import { streamEvents } from "../status/events.ts";
+import { operations } from "./operations.ts";
 
 const call = { function: "visit()", args: [] };
 /** The paths without any input, which cannot return 400. */
@@ -282,6 +284,12 @@ describe("the routes for single addresses and the service return documented resp
       if (text.includes("event: status") && text.endsWith("\n\n")) break;
     }
     judgeStatus(JSON.parse(/^data: (.*)$/m.exec(text)![1]!));
+  });
+
+  test("with each event of a stream in the description of the stream", () => {
+    for (const name of streamEvents) {
+      assert.match(operations.streamStatus.answers, new RegExp(`\`${name}\` event`));
+    }
   });
 
   test("with 400, 404, or 431 for each path with an address", async () => {

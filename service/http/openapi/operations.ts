@@ -238,8 +238,10 @@ export const operations = {
       "A stream of server-sent events. The data of a `status` event is a Status: first the " +
       "current status, then one event for each change. To resume the stream, send the `id` of " +
       "the last event as `Last-Event-ID`. The data of an `unavailable` event is an Error, which " +
-      "means that the chain cannot be read at present. Lines that start with a colon keep the " +
-      "connection open.",
+      "means that the chain cannot be read at present. A `ping` event, sent every 15 seconds, " +
+      "means that the status has not changed up to its block: " +
+      '`{"block":{"number":58,"timestamp":1795255786}}`, or `{"block":null}` while the chain ' +
+      "cannot be read.",
     headers: { ...noStore, "X-Accel-Buffering": "NoBuffering" },
     refusals: [...ofAddress, "NoRoom"],
   },

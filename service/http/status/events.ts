@@ -320,8 +320,7 @@ function encodeFrame(status: ServiceStatus): Frame {
   const { block, ...rest } = status;
   const digest = hash("sha256", JSON.stringify(rest), "base64url").slice(0, 16);
   const id = `${block.number}.${digest}`;
-  const bytes = Buffer.from(`id: ${id}\nevent: status\ndata: ${JSON.stringify(status)}\n\n`);
-  return { id, bytes };
+  return { id, bytes: encodeEvent("status", JSON.stringify(status), `id: ${id}\n`) };
 }
 
 const parseDigest = (id: string | undefined) => id?.split(".")[1];
@@ -332,12 +331,17 @@ const parseDigest = (id: string | undefined) => id?.split(".")[1];
  */
 function encodePing(head: BlockReference | undefined): Buffer {
   const block = head ? { number: head.number, timestamp: head.timestamp } : null;
-  return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
+  return encodeEvent("ping", JSON.stringify({ block }));
 }
 
 /** Encodes an error event, which has no ID for the same reason as a ping. */
-const encodeFailure = (error: unknown): Buffer =>
-  Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);
+const encodeFailure = (error: unknown): Buffer => encodeEvent("unavailable", toAnswer(error).body);
+
+/** The names of the events in a stream. The OpenAPI document describes each event. */
+export const streamEvents = ["status", "unavailable", "ping"] as const;
+
+const encodeEvent = (name: (typeof streamEvents)[number], data: string, idLine = ""): Buffer =>
+  Buffer.from(`${idLine}event: ${name}\ndata: ${data}\n\n`);
 
 /**
  * The origin of a stream. `client` is one IPv4 address or a /64 network of IPv6. `network` is a /24
