@@ -26,6 +26,12 @@ const wei = z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of wei"
 /** The number of confirmations for a chain whose entry has no field `confirmations`. */
 export const confirmationsDefault = 12;
 
+/**
+ * The longest assumed time between two blocks of a chain. Listed chains have faster blocks, at most
+ * 12 s (Ethereum). The rest allows for missed blocks and for slower chains of operators.
+ */
+export const blockSecondsMax = 30;
+
 const tokenSchema = z.strictObject({
   symbol: z.string().min(1).max(20),
   address,

@@ -11,6 +11,7 @@
 
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
+import { blockSecondsMax } from "../chain/chains.ts";
 import { groupsOf, inGroups, statementRows } from "../flow/groups.ts";
 import { newestAnchorOf } from "../follow/anchors.ts";
 import { findShared, firstOwners, type IntentChain, laterOwners } from "../store/owners.ts";
@@ -270,23 +271,17 @@ export async function endMarks(
 }
 
 /**
- * The block time that {@link postponeMarks} assumes for every chain, because a mark is due at a
- * block number and the database stores no block times. No listed chain has slower blocks
- * (Ethereum's blocks take 12 s). On a faster chain, a postponed mark is due earlier: with 2-second
- * blocks, after a sixth of `waitMs`.
- */
-const slowestBlockMs = 12_000;
-
-/**
  * Postpones the marks of an address whose status could not be read. The marks are due again after
- * `waitMs / slowestBlockMs` blocks, rounded up.
+ * at most `waitMs`, rounded up to a block. A mark is due at a block number, and the database stores
+ * no block times, so every chain is assumed to have the slowest blocks ({@link blockSecondsMax}).
+ * On a faster chain, a mark is due earlier: with 2-second blocks, after a fifteenth of `waitMs`.
  */
 export async function postponeMarks(
   db: Kysely<Tables>,
   due: readonly DueElsewhere[],
   waitMs: number,
 ): Promise<void> {
-  const blocks = Math.ceil(waitMs / slowestBlockMs);
+  const blocks = Math.ceil(waitMs / (blockSecondsMax * 1000));
   for (const { accountId, address, chainId, marks } of due) {
     await sql`update watches_elsewhere
       set due_block = ${newestAnchorOf(sql`other_chain_id`)} + ${blocks}

@@ -6,6 +6,7 @@ import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
 import { type BlockReference, type StatusSubject, toQuantity } from "executable-address/status";
 import { isHex } from "viem/utils";
+import { blockSecondsMax } from "../chains.ts";
 import { dependsOnGas, floorFactor } from "../execution-gas.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { askAt, type StateOverrides } from "../rpc/chain-rpc.ts";
@@ -151,12 +152,6 @@ export type Depths = { paymentConfirmations: number; confirmations: number };
 
 /** The block time is the average over this number of blocks. */
 const blocksMeasured = 100;
-/**
- * The upper limit of the measured block time. No listed chain has slower blocks, but a chain that
- * was halted for a while would appear slower.
- */
-const blockSecondsMax = 30;
-
 export async function findNearExpiry(
   rpc: ChainRpc,
   block: BlockReference,
@@ -177,7 +172,10 @@ export async function findNearExpiry(
   return [{ path: ["expirationTimestamp"], code: "expires_too_near", message, cure }];
 }
 
-/** Returns the average number of seconds between blocks. */
+/**
+ * Returns the average number of seconds between blocks. The result is limited to
+ * {@link blockSecondsMax}, because a chain that was halted for a while would appear slower.
+ */
 async function readSecondsPerBlock(rpc: ChainRpc, block: BlockReference): Promise<number> {
   const measured = Math.min(blocksMeasured, block.number);
   if (measured === 0) return blockSecondsMax;
