@@ -84,6 +84,7 @@ function entryOf(choice: Choice) {
   return {
     chainId,
     name: testnet ? `${name} (testnet)` : name,
+    ...(testnet && { isTestnet: true }),
     rpcUrls,
     explorer: blockExplorers?.default.url.replace(/\/$/, ""),
     confirmations,

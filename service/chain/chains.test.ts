@@ -140,10 +140,12 @@ describe("the shipped chains file", () => {
     }
   });
 
-  test("appends (testnet) to the name of each test network, and to no other name", () => {
+  test("marks each test network with `isTestnet` and (testnet) in its name, and no others", () => {
     const testing = [4801, 43_113, 80_002, 84_532, 763_373, 11_155_111, 11_155_420];
-    for (const { chainId, name } of shipped)
-      assert.equal(name.endsWith("(testnet)"), testing.includes(chainId), name);
+    for (const { chainId, name, isTestnet } of shipped) {
+      const isMarked = testing.includes(chainId);
+      assert.deepEqual([isTestnet, name.endsWith("(testnet)")], [isMarked, isMarked], name);
+    }
     for (const id of testing) assert.ok(shipped.some(({ chainId }) => chainId === id));
   });
 

@@ -68,6 +68,11 @@ const chainSchema = z.strictObject({
   chainId: z.int().positive(),
   name: z.string().min(1).max(40),
   /**
+   * Whether the chain's tokens are worthless. A payer can confuse a chain only with other chains of
+   * the same kind, so a check compares only these chains.
+   */
+  isTestnet: z.boolean().default(false),
+  /**
    * If one answer is sufficient, the service calls these endpoints in order until an endpoint
    * answers.
    */

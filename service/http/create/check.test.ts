@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type AddressRecord, makeRecord, requireClosed, requireExecuted } from "executable-address";
-import { startApp, type TestApp } from "../../testing/app.ts";
+import { chainsOf, startApp, type TestApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord } from "../../testing/app-on-chain.ts";
 import { openBrowser } from "../../testing/browser.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";
@@ -123,6 +123,29 @@ describe("POST /v1/address/check", () => {
         [["calls", 5, "args", 0], `${belongs} anyone can make this condition true`],
       ],
     );
+  });
+
+  test("looks for the code of `recovery` only on other chains of the same kind", async () => {
+    const recovery = await world.withCode("0x00f4");
+    const [own] = chainsAt(world).known;
+    const silent = { ...own!, rpcUrls: ["http://127.0.0.1:9"] };
+    const unreadNames = async (isTestnet: boolean) => {
+      const known = [
+        { ...own!, isTestnet },
+        { ...silent, chainId: 10, name: "Testnet Holdings", isTestnet: false },
+        { ...silent, chainId: 11_155_111, name: "Sepolia", isTestnet: true },
+      ];
+      const some = await startApp({ chains: chainsOf(known) });
+      const { apiKey } = await some.newKey();
+      const { notes } = (
+        await post("check", apiKey, { ...(await newIntent()), recovery }, some)
+      ).json();
+      await some.close();
+      const unmeasured = notes.find(({ code }: { code: string }) => code === "recovery_unmeasured");
+      return unmeasured.message.split(" did not respond")[0];
+    };
+    assert.equal(await unreadNames(false), "Testnet Holdings");
+    assert.equal(await unreadNames(true), "Sepolia");
   });
 
   test("accepts a session of the dashboard", async () => {

@@ -61,11 +61,10 @@ export function openCheck(parts: Parts): CheckIntent {
  */
 function othersOf(parts: Parts, chainId: number): OtherChain[] {
   const { chains } = parts;
-  const isTest = ({ name }: { name: string }) => /testnet/i.test(name);
-  const own = chains.find(chainId)!;
+  const { isTestnet } = chains.find(chainId)!;
   return chains
     .listed()
-    .filter((each) => each.chainId !== chainId && isTest(each) === isTest(own))
+    .filter((each) => each.chainId !== chainId && each.isTestnet === isTestnet)
     .map((each) => {
       const chain = { chainId: each.chainId, rpc: chains.rpcOf(each.chainId) };
       return { name: each.name, rpc: metered(parts, chain, "check-calls") };
