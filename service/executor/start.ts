@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
 import { openEndpoints, timer } from "../chain/rpc/endpoint.ts";
-import { followHeads } from "../chain/rpc/heads.ts";
+import { followHeads } from "../chain/rpc/heads-by-websocket.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { openReports } from "./events.ts";

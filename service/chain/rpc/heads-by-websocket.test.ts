@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTestClient, http } from "viem";
 import { anvilChain, startAnvil } from "../../../contracts/anvil.ts";
-import { followHeads, type HeadWaitOptions } from "./heads.ts";
+import { followHeads, type HeadWaitOptions } from "./heads-by-websocket.ts";
 
 const long = 60_000;
 

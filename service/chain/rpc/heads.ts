@@ -2,12 +2,9 @@
 // newest block among all readers in the process. The executor reports each block that it reads. If
 // a reader needs a newer block, one request serves all readers. If blocks arrive regularly, the
 // request is made when `openBlockPace` expects the next block, and otherwise at each poll.
-// `followHeads` waits for the blocks that endpoints report by WebSocket.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import { backoff } from "../../flow/wait.ts";
 import { blockCall, blockOf, CallsSpent, ChainUnavailable } from "./json-rpc.ts";
 
 type Request = (method: string, params: unknown[]) => Promise<unknown>;
@@ -201,108 +198,4 @@ export function openBlockPace(pollMs: number): BlockPace {
       return last ? last.timestamp + Math.max(1, Math.floor(spacing / 1000)) : 0;
     },
   };
-}
-
-export type HeadWaits = {
-  /**
-   * Waits for `ms`. If a subscription works, but no block has been reported since the last call,
-   * the wait continues until a block is reported, for at most `quietMs` including `ms`. Resolves
-   * immediately if `stopping` is aborted.
-   */
-  wait(ms: number): Promise<void>;
-};
-
-export type HeadWaitOptions = {
-  stopping: AbortSignal;
-  quietMs: number;
-  /** A subscription is restarted if it reports no block for this time. */
-  silentMs?: number;
-  /**
-   * The delay before a closed socket is opened again, which doubles with each failure up to a
-   * minute.
-   */
-  retryMs?: number;
-};
-
-const retryMsMax = 60_000;
-
-/**
- * Subscribes to new blocks by WebSocket (eth_subscribe newHeads). While a subscription works,
- * {@link HeadWaits.wait} can wait for the next block, for longer than the given time. Without a
- * working subscription, it waits only for the given time. The content of the reported blocks is not
- * used.
- *
- * @param urls `wss://` or `ws://`, or none
- */
-export function followHeads(urls: readonly string[], options: HeadWaitOptions): HeadWaits {
-  const { stopping, quietMs } = options;
-  let isNews = false;
-  let wake = () => {};
-  const onHead = () => {
-    isNews = true;
-    wake();
-  };
-  const followed = urls.map((url) => follow(url, onHead, options));
-  const rest = async (ms: number) => {
-    const waking = new AbortController();
-    wake = () => waking.abort();
-    await sleep(ms, undefined, { signal: AbortSignal.any([stopping, waking.signal]) }).catch(
-      () => {},
-    );
-    wake = () => {};
-  };
-  return {
-    async wait(ms) {
-      await sleep(ms, undefined, { signal: stopping }).catch(() => {});
-      const isQuiet = !isNews && followed.some((each) => each.isAlive());
-      if (isQuiet && quietMs > ms && !stopping.aborted) await rest(quietMs - ms);
-      isNews = false;
-    },
-  };
-}
-
-/**
- * Keeps one subscription open, which counts as alive if it has reported a block within `silentMs`.
- */
-function follow(url: string, onHead: () => void, options: HeadWaitOptions) {
-  const { stopping, silentMs = 60_000, retryMs = 1000 } = options;
-  let reportedAtMs = Number.NEGATIVE_INFINITY;
-  let failures = 0;
-  const isAlive = () => performance.now() - reportedAtMs < silentMs;
-
-  const open = () => {
-    if (stopping.aborted) return;
-    const socket = new WebSocket(url);
-    const silence = setTimeout(() => socket.close(), silentMs).unref();
-    const stop = () => socket.close();
-    stopping.addEventListener("abort", stop, { once: true });
-    socket.onopen = () => {
-      const params = ["newHeads"];
-      socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params }));
-    };
-    socket.onmessage = ({ data }) => {
-      if (!isHead(data)) return;
-      reportedAtMs = performance.now();
-      failures = 0;
-      silence.refresh();
-      onHead();
-    };
-    socket.onerror = () => {};
-    socket.onclose = () => {
-      clearTimeout(silence);
-      stopping.removeEventListener("abort", stop);
-      reportedAtMs = Number.NEGATIVE_INFINITY;
-      setTimeout(open, backoff(++failures, retryMs, retryMsMax)).unref();
-    };
-  };
-  open();
-  return { isAlive };
-}
-
-function isHead(data: unknown): boolean {
-  try {
-    return (JSON.parse(String(data)) as { method?: unknown }).method === "eth_subscription";
-  } catch {
-    return false;
-  }
 }

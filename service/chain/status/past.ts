@@ -38,11 +38,6 @@ type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
   /**
-   * Maps the lowercase address of a token to whether the token is the native coin. Only tested
-   * tokens have an entry.
-   */
-  nativeTokens: Map<Hex, boolean>;
-  /**
    * The number of blocks per request. This limit is used only if the node refuses the whole range.
    */
   spanBlocks: number;
@@ -50,7 +45,6 @@ export type PastCache = {
 
 export const newPastCache = (): PastCache => ({
   known: new LRUCache({ max: knownMax }),
-  nativeTokens: new Map(),
   spanBlocks: spanBlocksMax,
 });
 

@@ -111,6 +111,12 @@ function holdingsIn(
 }
 
 /**
+ * Maps the lowercase address of a token to whether the token is the native coin. Only tested tokens
+ * have an entry.
+ */
+export type NativeTokens = Map<Hex, boolean>;
+
+/**
  * Returns `holdings`, with a native balance of zero if the token is the native coin. Each token is
  * tested once, as soon as an address has a balance in both the token and the native coin, and the
  * result is stored in `known`. Without state overrides, the test is not possible, so both balances
@@ -118,7 +124,7 @@ function holdingsIn(
  */
 export async function countOnce(
   { ask }: AtBlock,
-  known: Map<Hex, boolean>,
+  known: NativeTokens,
   holders: readonly Holder[],
   holdings: readonly Holding[],
 ): Promise<Holding[]> {

@@ -30,7 +30,7 @@ import {
   readPast,
   viewAt,
 } from "./past.ts";
-import { coinOf, countOnce, type Holder, readHoldings } from "./probe.ts";
+import { coinOf, countOnce, type Holder, type NativeTokens, readHoldings } from "./probe.ts";
 
 /** A chain with its listed tokens. */
 type StatusChain = ChainAccess & { tokens: readonly { address: Hex }[] };
@@ -87,12 +87,13 @@ type Question = { block: BlockReference; subject: StatusSubject };
 export function openStatusReader(chain: StatusChain): StatusReader {
   const { heads } = chain.rpc;
   const past = newPastCache();
+  const nativeTokens: NativeTokens = new Map();
   const answered = recalled<AddressStatus>(answersMax);
   const earlier = recalled<BlockReference>(earlierMax);
   const hashOf = ({ block }: { block: BlockReference }) => block.hash;
   const readGroup = (group: Question[]) => {
     const subjects = group.map(({ subject }) => subject);
-    return readStatuses(chain, past, group[0]!.block, subjects);
+    return readStatuses(chain, { past, nativeTokens }, group[0]!.block, subjects);
   };
   const readTogether = togetherBy<Question, AddressStatus>(hashOf, readGroup, groupMax);
   const readOne = (subject: StatusSubject, block: BlockReference) =>
@@ -110,7 +111,7 @@ export function openStatusReader(chain: StatusChain): StatusReader {
         return unread(error);
       }
     },
-    readStrays: openStrays(chain, past),
+    readStrays: openStrays(chain, nativeTokens),
   };
 }
 
@@ -130,14 +131,14 @@ async function readBlock({ chainId, rpc }: StatusChain, number: number) {
  */
 async function readStatuses(
   chain: StatusChain,
-  past: PastCache,
+  { past, nativeTokens }: { past: PastCache; nativeTokens: NativeTokens },
   block: BlockReference,
   subjects: StatusSubject[],
 ): Promise<(AddressStatus | Error)[]> {
   const holders = subjects.map(({ address, intent }) => ({ vault: address, token: intent.token }));
   const atBlock = oneAt(chain, block);
   const [shown] = await readHoldings(atBlock, holders);
-  const holdings = await countOnce(atBlock, past.nativeTokens, holders, shown!);
+  const holdings = await countOnce(atBlock, nativeTokens, holders, shown!);
   const view = viewAt(chain, block);
   const statuses = await Promise.all(
     subjects.map((subject, index) =>
@@ -176,13 +177,13 @@ async function readStatus(
 
 type StraysQuestion = { block: BlockReference; holders: Holder[] };
 
-function openStrays(chain: StatusChain, past: PastCache): StatusReader["readStrays"] {
+function openStrays(chain: StatusChain, nativeTokens: NativeTokens): StatusReader["readStrays"] {
   const answered = recalled<TokenAmount[]>(answersMax);
   const readGroup = async (group: StraysQuestion[]) => {
     const holders = group.flatMap((each) => each.holders);
     const atBlock = oneAt(chain, group[0]!.block);
     const [shown] = await readHoldings(atBlock, holders);
-    const all = await countOnce(atBlock, past.nativeTokens, holders, shown!);
+    const all = await countOnce(atBlock, nativeTokens, holders, shown!);
     return group.map((each) => all.splice(0, each.holders.length));
   };
   const readTogether = togetherBy<StraysQuestion, Holding[]>(

@@ -13,6 +13,7 @@ import {
   type Holder,
   holdersMax,
   moreHolders,
+  type NativeTokens,
   readHoldings,
 } from "../../chain/status/probe.ts";
 import { groupsOf } from "../../flow/groups.ts";
@@ -170,8 +171,7 @@ export type HoldingsMemory = {
      * The number of balances per call. It is reduced while endpoints do not answer larger calls.
      */
     perCallMax: number;
-    /** Whether a token represents the native coin, for each token that was checked. */
-    nativeTokens: Map<Hex, boolean>;
+    nativeTokens: NativeTokens;
   };
 };
 
