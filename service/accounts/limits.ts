@@ -42,6 +42,17 @@ export const policies = {
   reports: { name: "sent", intervalMs: 6_000, burst: 10 },
 } as const satisfies Record<string, Policy>;
 
+/**
+ * The rate limits that the OpenAPI document does not describe. The limits of sign-ins and sign-ups
+ * are in attempts.ts, because together they decide on one attempt.
+ */
+export const internalPolicies = {
+  /** Per account. */
+  dashboard: { name: "dashboard", intervalMs: 100, burst: 200 },
+  /** Per chain, for the reports of all clients. */
+  reportsOnChain: { name: "sent-chain", intervalMs: 500, burst: 120 },
+} as const satisfies Record<string, Policy>;
+
 /** The name of the limit for an account's create requests per day, which the operator can set. */
 export const dailyCreates = "addresses-day";
 
@@ -100,6 +111,13 @@ function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVer
 export const perDay = (name: string, count: number): Policy => ({
   name,
   intervalMs: Math.ceil(dayMs / count),
+  burst: count,
+});
+
+/** Returns a policy that allows `count` requests per minute, which can all come in one burst. */
+export const perMinute = (name: string, count: number): Policy => ({
+  name,
+  intervalMs: Math.max(1, Math.floor(60_000 / count)),
   burst: count,
 });
 

@@ -6,7 +6,7 @@
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
-import type { Policy } from "../../accounts/limits.ts";
+import { internalPolicies } from "../../accounts/limits.ts";
 import { localHosts } from "../../accounts/origins/origins.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { showChain } from "../about/about.ts";
@@ -138,16 +138,13 @@ async function requireSession({ account }: FastifyRequest): Promise<void> {
   if (!account) throw new SignInError("unauthorized");
 }
 
-/** The limit on each account's dashboard requests: a burst of 200, and then 10 per second. */
-const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 200 };
-
 /**
  * Must run after {@link requireSession}.
  * @throws {Refusal} 429 `rate_limited`
  */
 function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">) {
   return (request: FastifyRequest) =>
-    spend(limiter, perAccount, requireAccountId(request), "too many requests");
+    spend(limiter, internalPolicies.dashboard, requireAccountId(request), "too many requests");
 }
 
 /**

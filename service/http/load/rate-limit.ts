@@ -1,5 +1,7 @@
 // Counts requests against the rate limits of API keys, client IDs, accounts, and client networks.
-// Refuses requests above a limit with 429. accounts/limits.ts defines the limits.
+// Refuses requests above a limit with 429. accounts/limits.ts defines the limits. The limits that
+// all clients share (reports and calls per chain) are not counted here, because the service answers
+// 503 `chain_unavailable` above these limits.
 
 import {
   describePolicy,

@@ -1,7 +1,7 @@
 // GET /address/{address}/simulation: spec/service.md, "Simulation". Public. Simulates the execution
 // of an address at the newest block, with the service's own nodes. The result is not a proof.
 
-import { type Limiter, type Policy, policies } from "../../accounts/limits.ts";
+import { type Limiter, perMinute, policies } from "../../accounts/limits.ts";
 import { perChain } from "../../chain/registry.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
@@ -38,7 +38,7 @@ type MeteredParts = {
 
 /**
  * Returns an RPC client of a chain with a limit on the number of calls per minute. All servers that
- * share a PostgreSQL database share the limit. All calls of a minute may come in one burst.
+ * share a PostgreSQL database share the limit.
  *
  * @param name the purpose of the calls; each purpose has its own limit
  */
@@ -48,7 +48,7 @@ export function metered(
   name: "simulation-calls" | "check-calls" | "proof-calls",
 ): ChainRpc {
   const burst = limits.simulationCallsPerMinute;
-  const policy: Policy = { name, burst, intervalMs: Math.max(1, Math.floor(60_000 / burst)) };
+  const policy = perMinute(name, burst);
   return {
     ...rpc,
     async request(method, params) {

@@ -6,7 +6,7 @@ import { formatAddress, type Hex, isAddress, toHex, zeroAddress } from "executab
 import type { SentMoney, SentToken } from "executable-address/client";
 import { isSame } from "executable-address/status";
 import { z } from "zod";
-import { type Policy, policies } from "../../accounts/limits.ts";
+import { internalPolicies, policies } from "../../accounts/limits.ts";
 import { perChain } from "../../chain/registry.ts";
 import { openEndpoints } from "../../chain/rpc/endpoint.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
@@ -19,8 +19,6 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
-/** The limit for each chain, shared by all clients. */
-const perChainMax: Policy = { name: "sent-chain", intervalMs: 500, burst: 120 };
 const timeoutMs = 4_000;
 
 const token = z
@@ -50,7 +48,8 @@ export function sent(parts: Parts, statuses: Statuses): Route {
       await spend(limiter, policies.reports, networkOf(request.ip), "too many reports");
       const { address, intent } = subject;
       const { chainId } = intent;
-      const { admitted } = await limiter.take(`${perChainMax.name} ${chainId}`, perChainMax);
+      const onChain = internalPolicies.reportsOnChain;
+      const { admitted } = await limiter.take(`${onChain.name} ${chainId}`, onChain);
       if (!admitted) throw new CallsSpent(`too many reports for chain ${chainId}`);
       const found = await readerOf(chainId)(subject, toHex(terms), query);
       const { block, isOpen, problem, omitted } = found;
