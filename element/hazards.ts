@@ -18,10 +18,7 @@ export type Hazard = {
   call?: number;
 };
 
-/**
- * Returns whether the page must hide the payment options behind a button, so that the payer sees
- * the hazard first.
- */
+/** Returns whether the payment options must be hidden, so that the payer sees the hazard first. */
 export const coversPayment = ({ tone, title }: Hazard): boolean =>
   tone === "bad" || title === "hazardToken";
 

@@ -6,11 +6,12 @@ export { type Chain, findChains, readChains, type Token } from "./chains.ts";
 export { drawIdenticon, identiconSide } from "./drawing/identicon.ts";
 export { drawQr } from "./drawing/qr-code.ts";
 export { type FollowOptions, followStatus } from "./follow.ts";
-export { coversPayment, findHazards, type Hazard } from "./hazards.ts";
+export { findHazards, type Hazard } from "./hazards.ts";
 export { type News, noNews } from "./news.ts";
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
 export {
   type Doubt,
+  decideOffer,
   decideStanding,
   findStateWord,
   findWrongTokens,

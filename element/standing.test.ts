@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 import { type Call, type Hex, payWithTolerance } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import type { AddressState, ServiceStatus, WrongToken } from "executable-address/status";
-import { decideStanding, findWrongTokens } from "./standing.ts";
+import type { Hazard } from "./hazards.ts";
+import { decideOffer, decideStanding, findWrongTokens } from "./standing.ts";
 
 const now = 1_800_000_000;
 const token: Hex = `0x${"11".repeat(20)}`;
@@ -96,6 +97,38 @@ describe("the payment options of a page", () => {
       };
       assert.deepEqual(stand(known).doubts, []);
     }
+  });
+});
+
+describe("the offer of a payment", () => {
+  const bad: Hazard = { tone: "bad", title: "hazardUnlimited", call: 1 };
+  const more: Hazard = { tone: "warn", title: "hazardMore", call: 1 };
+  const offered = (known: Known, ...hazards: Hazard[]) => decideOffer(stand(known), hazards);
+  const unfunded = { status: statusOf("unfunded") };
+
+  test("the ways to pay are shown if there is no doubt and no grave hazard", () => {
+    const shown = { isAwaited: true, isCovered: false, isPayable: true, isGrave: false };
+    assert.deepEqual(offered(unfunded), shown);
+    assert.deepEqual(offered(unfunded, more), shown);
+  });
+
+  test("the ways to pay are hidden by a grave hazard or a doubt", () => {
+    const hidden = { isAwaited: true, isPayable: false };
+    assert.deepEqual(offered(unfunded, bad), { ...hidden, isCovered: true, isGrave: false });
+    const silent = { ...unfunded, silent: 60 };
+    assert.deepEqual(offered(silent), { ...hidden, isCovered: false, isGrave: true });
+  });
+
+  test("a hazard no longer covers the payment after the money has arrived", () => {
+    const over = { isAwaited: false, isCovered: false, isPayable: false };
+    for (const [known, isGrave] of [
+      [{ status: statusOf("funded", { balance: "25" }) }, false],
+      [{ status: statusOf("executed") }, false],
+      [{ status: executor("given_up", 3) }, true],
+      [{ status: statusOf("expired") }, true],
+      [{ status: statusOf("recovered") }, true],
+    ] as const)
+      assert.deepEqual(offered(known, bad), { ...over, isGrave }, known.status.state);
   });
 });
 

@@ -5,6 +5,7 @@ import { type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import { formatUnits, isName, owed } from "executable-address/payment";
 import type { ServiceStatus, WrongToken } from "executable-address/status";
+import { coversPayment, type Hazard } from "./hazards.ts";
 import type { News } from "./news.ts";
 
 /** The reasons to hide the payment options behind a button, most serious first. */
@@ -47,6 +48,34 @@ export const findStateWord = ({ state }: Pick<Standing, "state">) =>
 const soonSeconds = 10 * 60;
 /** If no update arrives for this time, the last status may be outdated. */
 const silentSecondsMax = 60;
+
+/** Decides for the page and the element how they offer a payment. */
+export type Offer = {
+  /** Whether the address still needs money, so that a hazard matters to the payer. */
+  isAwaited: boolean;
+  /** Whether the payer should review a hazard first. */
+  isCovered: boolean;
+  /**
+   * Whether to show the ways to pay. If not, the page shows them only after the payer confirms. The
+   * element never shows them, and links to the page, which explains the doubts.
+   */
+  isPayable: boolean;
+  /** Whether the doubts are warnings. A payment that arrived is none. */
+  isGrave: boolean;
+};
+
+export function decideOffer(
+  { state, doubts }: Pick<Standing, "state" | "doubts">,
+  hazards: readonly Hazard[],
+): Offer {
+  const isAwaited = state === "unknown" || state === "unfunded" || state === "partly";
+  const isCovered = isAwaited && hazards.some(coversPayment);
+  const isPayable = doubts.length === 0 && !isCovered;
+  return {
+    ...{ isAwaited, isCovered, isPayable },
+    isGrave: doubts.length > 0 && state !== "executed" && state !== "paid",
+  };
+}
 
 type Paid = Pick<Intent, "token" | "amount" | "calls">;
 type Known = Pick<News, "status" | "isStale" | "chainSeconds" | "silentSeconds">;

@@ -31,7 +31,7 @@ const exported: Record<string, string> = {
     parseVaultEvents policyIn readStatus recoveredTopic stateOf statusOf toQuantity topicOf
     transferOf transferTopic vaultEventFilter withoutCoinParams`,
   "executable-address-element/page": `
-    PaymentRefused addressGroups ask coinDecimals coins coversPayment decideStanding drawIdenticon
+    PaymentRefused addressGroups ask coinDecimals coins decideOffer decideStanding drawIdenticon
     drawQr elementWords fill findChains findHazards findKnownToken findLanguage findSimulation
     findStateWord findStoredPayment findWrongTokens followStatus followWallets forget
     forgetStoredPayment formatUnits hasHidden identiconSide inertPieces inertText isInProgress

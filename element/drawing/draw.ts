@@ -3,9 +3,15 @@
 
 import { type Hex, requestedAmount } from "executable-address";
 import { addressGroups, formatUnits, shortAddress } from "executable-address/payment";
-import { coversPayment, findHazards } from "../hazards.ts";
+import { findHazards } from "../hazards.ts";
 import type { LookedUp } from "../look-up.ts";
-import { type Doubt, findStateWord, type Standing, type WrongTokenNews } from "../standing.ts";
+import {
+  type Doubt,
+  decideOffer,
+  findStateWord,
+  type Standing,
+  type WrongTokenNews,
+} from "../standing.ts";
 import { type ElementWords, fill } from "../words.ts";
 import { drawQr } from "./qr-code.ts";
 
@@ -52,7 +58,7 @@ export function drawRecord(drawing: Drawing): Node[] {
   const chain = sayChain(lookedUp, words);
   const [doubt] = standing.doubts;
   const hazards = findHazards(intent, token !== undefined);
-  const isGrave = doubt !== undefined && standing.state !== "executed" && standing.state !== "paid";
+  const { isAwaited, isCovered, isPayable, isGrave } = decideOffer(standing, hazards);
   const said = words[(doubt && doubtWords[doubt]) ?? findStateWord(standing)];
   const state = element("p", isGrave ? "status warning" : "status", said);
   state.setAttribute("role", "status");
@@ -60,15 +66,13 @@ export function drawRecord(drawing: Drawing): Node[] {
   const shown = element("p", "amount", amount);
   shown.dir = "ltr";
   const parts: Node[] = [shown, sentence("chain", words.onChain, { chain }), state];
-  const isOpen = doubt === undefined || doubtWords[doubt] !== undefined;
-  if (isOpen) {
+  if (isAwaited) {
     for (const { title, call = 0 } of hazards)
       parts.push(sentence("warning", words[title], { n: `${call}` }));
   }
-  const isCovered = hazards.some(coversPayment);
-  if (isOpen && isCovered) parts.push(element("p", "warning", words.lookFirst));
+  if (isCovered) parts.push(element("p", "warning", words.lookFirst));
   parts.push(...drawWrongTokens(drawing), ...(wallet?.drawn ?? []));
-  if (doubt === undefined && !isCovered && wallet && !wallet.isInProgress) {
+  if (isPayable && wallet && !wallet.isInProgress) {
     parts.push(...waysToPay(drawing, { address, amount, chain }));
   }
   if (isSilent) parts.push(element("p", "warning", words.noNewsYet));

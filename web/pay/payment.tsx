@@ -1,8 +1,8 @@
 // The payment page of a verified record: payment options, warnings, and the outcome.
 
 import {
-  coversPayment,
   type Doubt,
+  decideOffer,
   decideStanding,
   findHazards,
   type Hazard,
@@ -213,19 +213,21 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   const isStuck = standing.state === "stuck";
   const reason = useReason(standing);
   const doubts = standing.doubts.filter((doubt) => doubt in texts) as ShownDoubt[];
-  const isHazardous = hazards.some(coversPayment);
+  const { isCovered, isPayable, isGrave } = decideOffer(standing, hazards);
   // A new warning hides the payment options again, because the user has accepted only the earlier
   // warnings.
-  const present = [...doubts, isHazardous].join();
-  if (doubts.length === 0 && !isHazardous) return children;
+  const present = [...doubts, isCovered].join();
+  if (isPayable) return children;
   const isShown = shown === present;
-  const isGrave = isHazardous || doubts[0] !== "enough";
-  const tone = isGrave || isStuck ? "warn" : "plain";
+  const isWarning = isCovered || isGrave;
   return (
     <>
       <div className="ask-all">
-        <Notice tone={tone} title={isGrave ? say("notOffered") : undefined}>
-          {isHazardous && <p>{say("lookFirst")}</p>}
+        <Notice
+          tone={isWarning ? "warn" : "plain"}
+          title={isWarning ? say("notOffered") : undefined}
+        >
+          {isCovered && <p>{say("lookFirst")}</p>}
           {doubts.map((doubt) => (
             <p key={doubt}>
               {(isStuck || doubt === "fails") && `${reason} `}
