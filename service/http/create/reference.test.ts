@@ -246,5 +246,18 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       verifyReference(before.json(), "order-7", [referenceKey, old], trust);
       assert.throws(() => verifyReference(before.json(), "order-7", referenceKey, trust));
     });
+
+    test("returns 409 reference_in_use for a repeat after eight rotations", async () => {
+      const { db, accountId, server } = await shop();
+      const intent = withoutSalt();
+      const repeat = () => create(server, "reference=order-9", intent);
+      const before = await repeat();
+      const rotate = () => rotateReferenceKey(db, accountId, { atMs: Date.now() });
+      for (let rotations = 0; rotations < 7; rotations++) await rotate();
+      assert.equal((await repeat()).body, before.body);
+      await rotate();
+      const { statusCode, json } = await repeat();
+      assert.deepEqual([statusCode, json().error.code], [409, "reference_in_use"]);
+    });
   });
 }
