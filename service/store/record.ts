@@ -102,7 +102,10 @@ export function recordJson(
   const { buffer, byteOffset, byteLength } = terms;
   const hex = Buffer.from(buffer, byteOffset, byteLength).toString("hex");
   const text = formatAddress(address, keccak);
-  return JSON.stringify({ address: text, factory, intent, terms: `0x${hex}` });
+  // Hex needs no escaping. A JSON.stringify of the whole record would scan the terms for characters
+  // to escape, and a lookup would take 5 % more processor time (bench/http.ts).
+  const json = JSON.stringify(intent);
+  return `{"address":"${text}","factory":"${factory}","intent":${json},"terms":"0x${hex}"}`;
 }
 
 /**
