@@ -59,7 +59,7 @@ export const sqliteFile = (dataDirectory: string): string => join(dataDirectory,
  */
 export async function openSqlite(file: string, rooms: Rooms, checkpoints = true): Promise<Store> {
   makePrivateFile(file);
-  const hot = connect(file, { cacheMiB: 16 });
+  const hot = connect(file);
   await migrateFile(file, rooms).catch((error) => {
     hot.close();
     throw error;

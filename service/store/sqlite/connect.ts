@@ -10,8 +10,6 @@ const lockWaitMsMax = 5000;
 type ConnectOptions = {
   /** How long a statement waits for the write lock. */
   busyMsMax?: number;
-  /** The size of the page cache, in MiB. */
-  cacheMiB?: number;
 };
 
 /**
@@ -20,7 +18,7 @@ type ConnectOptions = {
  */
 export function connect(
   file: string,
-  { busyMsMax = lockWaitMsMax, cacheMiB = 64 }: ConnectOptions = {},
+  { busyMsMax = lockWaitMsMax }: ConnectOptions = {},
 ): Database.Database {
   const database = new Database(file, { timeout: lockWaitMsMax }); // for the switch to WAL mode
   database.pragma("journal_mode = wal");
@@ -29,7 +27,6 @@ export function connect(
   database.pragma("foreign_keys = on");
   database.pragma("wal_autocheckpoint = 0"); // see checkpoint-worker.ts
   database.pragma("journal_size_limit = 268435456"); // bytes; a long read makes the log longer
-  database.pragma(`cache_size = -${cacheMiB * 1024}`); // KiB
   database.pragma(`busy_timeout = ${busyMsMax}`);
   const journal = database.pragma("journal_mode", { simple: true });
   const synchronous = database.pragma("synchronous", { simple: true });

@@ -15,7 +15,7 @@ export type Found = string | null | { corrupt: string };
 export type ReadAnswer = { found: Found[] } | { failure: string; message: string };
 
 const { file } = workerData as { file: string };
-const database = connect(file, { cacheMiB: 112 });
+const database = connect(file);
 const port = parentPort as NonNullable<typeof parentPort>;
 const parts = { factory: factoryAddress, keccak };
 const selectTerms = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
