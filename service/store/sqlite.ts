@@ -141,11 +141,10 @@ type RecordReader = {
  */
 export function recordReader(file: string): RecordReader {
   const module = new URL("./sqlite/read-worker.ts", import.meta.url);
-  const thread = startThread<ArrayBuffer, ReadAnswer>(module, { file, name: "reading" });
+  const thread = startThread<Uint8Array[], ReadAnswer>(module, { file, name: "reading" });
   const findAll = async (addresses: Uint8Array[]) => {
-    const bytes = new Uint8Array(20 * addresses.length);
-    for (const [at, address] of addresses.entries()) bytes.set(address, 20 * at);
-    const answer = await thread.ask(bytes.buffer, [bytes.buffer]);
+    // A Buffer is a part of Node's pool, and a message would contain the whole pool.
+    const answer = await thread.ask(addresses.map((address) => new Uint8Array(address)));
     if ("failure" in answer) {
       throw new UnavailableError(`not read: ${answer.failure}`, { cause: answer.message });
     }

@@ -45,15 +45,9 @@ function answer(addresses: Uint8Array[]): ReadAnswer {
   }
 }
 
-/** The message contains the addresses of a group, 20 bytes each. */
-port.on("message", (message: ArrayBuffer | "stop") => {
-  if (message !== "stop") {
-    const count = message.byteLength / 20;
-    port.postMessage([
-      answer(Array.from({ length: count }, (_, at) => Buffer.from(message, 20 * at, 20))),
-    ]);
-    return;
-  }
+/** The message contains the addresses of a group. */
+port.on("message", (message: Uint8Array[] | "stop") => {
+  if (message !== "stop") return port.postMessage([answer(message)]);
   database.close();
   port.close();
 });

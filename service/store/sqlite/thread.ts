@@ -1,7 +1,7 @@
 // Starts a thread with its own connection to the SQLite file. The thread answers messages in order,
 // and can answer several messages together.
 
-import { type Transferable, Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { UnavailableError } from "../store.ts";
 
 export type Thread<Message, Answer> = {
@@ -10,10 +10,9 @@ export type Thread<Message, Answer> = {
   /**
    * Sends a message and returns its answer.
    *
-   * @param moved parts of the message that are transferred and not copied
    * @throws {UnavailableError} after the thread has ended
    */
-  ask(message: Message, moved?: Transferable[]): Promise<Answer>;
+  ask(message: Message): Promise<Answer>;
   /** Stops the thread after it has answered all earlier messages. */
   stop(): Promise<void>;
 };
@@ -65,10 +64,10 @@ export function startThread<Message, Answer>(
     start() {
       worker ??= startWorker();
     },
-    async ask(message, moved = []) {
+    async ask(message) {
       if (end) throw end;
       worker ??= startWorker();
-      worker.postMessage(message, moved);
+      worker.postMessage(message);
       worker.ref(); // so that the process does not end before the answer
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
