@@ -36,7 +36,8 @@ const groupSizeMax = 512;
 /**
  * The maximum number of keys per query, and the maximum number of simultaneous queries of a kind.
  * Both limits are small, so that the service can process one result while PostgreSQL executes the
- * next query.
+ * next query. With up to 512 keys, and one query at a time, the service handles 13 % fewer lookups
+ * per second, and with one query per lookup 50 % fewer (bench/http.ts with other values).
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;
