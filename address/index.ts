@@ -18,6 +18,7 @@ export {
   encodeCall,
   encodeExecution,
 } from "./calldata/execution.ts";
+export { gasMargin } from "./calldata/gas.ts";
 export {
   type Collection,
   collectionOf,

@@ -11,7 +11,7 @@ const exported: Record<string, string> = {
     InvalidError approvalOf batchCalldata batchSelector collectionOf collectorAddress
     conditionsAddress decodeExecutions decodeTerms deriveAddress drawSalt encodeBalanceOf
     encodeCall encodeExecution encodeNewIntent encodeTerms encodeTransfer executeCalldata
-    executeSelector factoryAddress findCautions formatAddress fromHex guardsAddress
+    executeSelector factoryAddress findCautions formatAddress fromHex gasMargin guardsAddress
     initCodePrefix isAddress keccak256 makeRecord parseAddress parseIntent parseJson
     payWithTolerance recoverCalldata recoverSelector requestedAmount requireBalance
     requireClosed requireExecuted requireGas requirementOf rescueSelector termsBytesMax

@@ -4,6 +4,7 @@
 import { isSame, toHex } from "../abi/hex.ts";
 import { encodeBalanceOf, type TransferLog, transferOf, zeroAddress } from "../abi/token.ts";
 import { executeCalldata, recoverCalldata, rescueCalldata } from "../calldata/calldata.ts";
+import { gasMargin } from "../calldata/gas.ts";
 import { describeValue } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { parseAgreement, type Rpcs, toRpc } from "../proof/agree.ts";
@@ -225,10 +226,9 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
     middle("eth_estimateGas", [{ ...call, from }]),
     middle("eth_gasPrice", []),
   ]);
-  // Sets the gas limit to 1.375 times a node's estimate, like the executor.
   return {
     nonce: Number(nonce),
-    gas: (gas * 11n) / 8n,
+    gas: BigInt(Math.ceil(Number(gas) * gasMargin)),
     maxFeePerGas: 2n * price,
     maxPriorityFeePerGas: price / 10n,
   };

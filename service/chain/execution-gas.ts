@@ -1,20 +1,12 @@
-// The rules for the gas limits of executions. The executor sets its limits by these rules. The
-// check of a new intent uses the same rules to find executions for which the limit would be too
-// low.
+// The rules for the gas limits of executions, in addition to `gasMargin` of the library. The
+// executor sets its limits by these rules. The check of a new intent uses the same rules to find
+// executions for which the limit would be too low.
 
 /** The gas of a plain transfer of native coin. No transaction uses less gas. */
 export const transactionGasMin = 21_000;
 
 /** The highest gas limit with which the executor simulates an execution. */
 export const executionGasMax = 5_000_000;
-
-/**
- * The executor multiplies the node's gas estimate by this factor. On some nodes, eth_estimateGas
- * returns the gas that was used in a run with a high limit, so the factor must be at least
- * {@link floorFactor}. The factor is slightly larger than `floorFactor`, because some calls use
- * more gas when they are mined than in the estimate.
- */
-export const gasMargin = 1.375;
 
 /**
  * The ratio of the lowest sufficient gas limit to the gas that is used. The factory reverts if less

@@ -10,6 +10,7 @@ import {
   type AddressRecord,
   encodeExecution,
   fromHex,
+  gasMargin,
   type Hex,
   makeRecord,
   toHex,
@@ -30,7 +31,6 @@ import {
   revertDataOf,
   transportOf,
 } from "../chain/bring.ts";
-import { gasMargin } from "../chain/execution-gas.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { explainFailure } from "../chain/simulation/revert.ts";
 import { openStore } from "../roles/open-store.ts";

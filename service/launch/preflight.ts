@@ -1,7 +1,13 @@
 // Runs before a launch spends any coin. Checks the features of each endpoint, the chain's support
 // for the contracts, the remaining cost, and the wallet's balance.
 
-import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable-address";
+import {
+  type AddressRecord,
+  encodeExecution,
+  gasMargin,
+  type Hex,
+  toHex,
+} from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import type { Client } from "viem";
 import { estimateMaxPriorityFeePerGas, getBalance, getBlock } from "viem/actions";
@@ -10,7 +16,6 @@ import { type EstimatedStep, estimateBring } from "../chain/bring.ts";
 import type { Chain } from "../chain/chains.ts";
 import { checkChain } from "../chain/check.ts";
 import { compareEndpoints } from "../chain/compare.ts";
-import { gasMargin } from "../chain/execution-gas.ts";
 import { type ChainRpc, openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { CallRefused, hexData } from "../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../chain/simulation/simulation.ts";

@@ -2,9 +2,9 @@
 // tips or the operator's budgets pay for them. If neither tips nor budgets pay for a job, the job
 // waits, and other jobs are not delayed.
 
-import { fromHex, type Hex } from "executable-address";
+import { fromHex, gasMargin, type Hex } from "executable-address";
 import { size } from "viem/utils";
-import { gasMargin, transactionGasMin } from "../../chain/execution-gas.ts";
+import { transactionGasMin } from "../../chain/execution-gas.ts";
 import { computeBudgetRetryAt, type JobUpdate } from "../ledger/jobs.ts";
 import type { Share } from "../ledger/purposes.ts";
 import type { Reason } from "../ledger/reasons.ts";

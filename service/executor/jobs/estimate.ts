@@ -3,9 +3,16 @@
 // would have, slow calls do not delay other calls (simulate.ts), and the total time for simulations
 // is limited.
 
-import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
+import {
+  encodeTransfer,
+  executeCalldata,
+  gasMargin,
+  type Hex,
+  toHex,
+  zeroAddress,
+} from "executable-address";
 import { toQuantity } from "executable-address/status";
-import { dependsOnGas, gasMargin } from "../../chain/execution-gas.ts";
+import { dependsOnGas } from "../../chain/execution-gas.ts";
 import { recordWithoutGasUse } from "../../chain/rpc/endpoint-record.ts";
 import type { BlockPace } from "../../chain/rpc/heads.ts";
 import {

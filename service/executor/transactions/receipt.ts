@@ -1,9 +1,8 @@
 // Reads receipts: finds the receipt that a quorum of endpoints agrees on, reads the outcome for
 // each address from the factory's events, and computes the gas and the tips of each address.
 
-import type { Hex } from "executable-address";
+import { gasMargin, type Hex } from "executable-address";
 import { decodeFactoryEvent, transferOf } from "executable-address/status";
-import { gasMargin } from "../../chain/execution-gas.ts";
 import {
   type Answer,
   hexData,
