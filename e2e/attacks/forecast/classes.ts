@@ -149,7 +149,7 @@ const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): C
 /** The outcome depends on the time, the sender, or the gas, or native coin stays at the address. */
 const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes => ({
   "too many items in store": () =>
-    make((all) => [pay(usual, owner, all), world.onShop("stock(uint256 items)", "60")]),
+    make((all) => [pay(usual, owner, all), world.onShop("stock(uint256 items)", "240")]),
   "a sale that ends before the intent": visiting(() => before(2400)),
   "a sale that has not begun": visiting(() => before(1800, true)),
   "a target that asks who executes": visiting(() => "0x32600557005b5f5ffd"),

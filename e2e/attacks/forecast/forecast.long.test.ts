@@ -57,7 +57,7 @@ describe("the service's checks of an intent", () => {
   after(() => world?.stop());
 
   test("predict failures with at least 97% recall and precision", async (t) => {
-    const depths = { confirmations: 12, paymentConfirmations: 0, executionGasMax: 1_000_000 };
+    const depths = { confirmations: 12, paymentConfirmations: 0 };
     const check = openChecks({ ...world.chain, tokens: listed, ...depths });
     const count = { hits: 0, missed: 0, alarms: 0, clean: 0 };
     const faults: string[] = [];

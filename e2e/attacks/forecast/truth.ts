@@ -6,12 +6,12 @@
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";
 import { encodeFunctionData, getAddress, parseEventLogs, toHex, zeroAddress } from "viem";
+import { executionGasMax } from "../../../service/chain/execution-gas.ts";
 import { payer, recoverData } from "../../../service/testing/chain/world.ts";
 import type { Case, Kit } from "./hands.ts";
 
 const { abi } = demoToken;
-/** The gas limit that the executor sets for one execution. */
-const gasMax = 1_000_000n;
+const gasMax = BigInt(executionGasMax);
 const others: Hex = "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720";
 const nobodys: ReadonlySet<Hex> = new Set<Hex>([
   zeroAddress,

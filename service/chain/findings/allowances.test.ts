@@ -38,7 +38,7 @@ const permit = (spender: Hex, amount: string, expiration: number): Call => ({
 /** Returns the path and the message of each remaining allowance. */
 async function allowancesAfter(...calls: Call[]) {
   const chain = { ...world.chainAt(world.rpcUrl), confirmations: 0, paymentConfirmations: 0 };
-  const check = openChecks({ ...chain, executionGasMax: 1_000_000 });
+  const check = openChecks(chain);
   const change: Partial<Intent> = { amount: "100", calls: [...calls, transfer(world.token)] };
   const { simulation, findings } = await check(await world.newRecord(change));
   assert.equal(simulation.outcome, "succeeds", simulation.reason ?? "");

@@ -11,7 +11,7 @@ import { findFunding } from "../simulation/funding.ts";
 import { openSimulations, type SimulatedChain } from "../simulation/simulation.ts";
 import { findAllowances } from "./allowances.ts";
 import { askPaused, notesOf, readCodes } from "./contracts.ts";
-import { type Ceiling, type Depths, findGas, findLater, findNearExpiry } from "./later.ts";
+import { type Depths, findGas, findLater, findNearExpiry } from "./later.ts";
 import { findFailure, findLeftOver, findLost, findWallets, receiversOf } from "./outcome.ts";
 import { findRecoveryDoubts, type OtherChain } from "./recovery.ts";
 import {
@@ -40,9 +40,7 @@ export function openChecks(chain: CheckedChain): CheckSubject {
 }
 
 /** `others`: chains on which somebody could pay the address by mistake. */
-export type CheckedChain = SimulatedChain &
-  Depths &
-  Ceiling & { others?: () => readonly OtherChain[] };
+export type CheckedChain = SimulatedChain & Depths & { others?: () => readonly OtherChain[] };
 
 /**
  * Finds likely mistakes in an intent. Remaining allowances, token fees, and calls whose work

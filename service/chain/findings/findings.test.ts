@@ -23,6 +23,7 @@ import {
   stranger,
 } from "../../testing/chain/simulated.ts";
 import { payer } from "../../testing/chain/world.ts";
+import { executionGasMax } from "../execution-gas.ts";
 import { openChecks } from "./checks.ts";
 
 const amount = "5000000";
@@ -73,7 +74,7 @@ const record = (change: Partial<Intent> = {}) =>
 const depths = { confirmations: 32, paymentConfirmations: 0 };
 
 function checkAt(given: AddressRecord, url = world.rpcUrl) {
-  const chain = { ...world.chainAt(url), tokens, executionGasMax: 1_000_000, ...depths };
+  const chain = { ...world.chainAt(url), tokens, ...depths };
   return openChecks(chain)(given);
 }
 const check = async (given: AddressRecord, url?: string): Promise<readonly Finding[]> =>
@@ -86,7 +87,7 @@ const placeOf = (findings: readonly Finding[], code: FindingCode) =>
 async function payAndExecute({ address, intent, ...rest }: AddressRecord) {
   const args = [address, BigInt(intent.amount)] as const;
   await call(intent.token, encodeFunctionData({ abi, functionName: "transfer", args }));
-  await world.execute({ address, intent, ...rest });
+  await world.execute({ address, intent, ...rest }, BigInt(executionGasMax));
 }
 
 /**
@@ -283,8 +284,8 @@ const pairs: Pair[] = [
   {
     code: "gas_beyond_ceiling",
     at: "calls",
-    trap: () => stocking("50"),
-    twin: () => stocking("24"),
+    trap: () => stocking("200"),
+    twin: () => stocking("140"),
   },
   {
     code: "work_depends_on_gas",

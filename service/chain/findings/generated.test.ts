@@ -13,6 +13,7 @@ import {
   stranger,
 } from "../../testing/chain/simulated.ts";
 import { payer, recovery } from "../../testing/chain/world.ts";
+import { executionGasMax } from "../execution-gas.ts";
 import { openChecks } from "./checks.ts";
 
 const count = Number(process.env.CHECKS ?? 60);
@@ -96,7 +97,7 @@ describe("generated intents", () => {
     if (other < 0.2) calls.push(onShop("visit()"));
     else if (other < 0.25) calls.push({ ...onShop("visit()"), target: pick([stranger, blocked]) });
     else if (other < 0.3) calls.push(onShop("fail()"));
-    else if (other < 0.4) calls.push(onShop("stock(uint256 items)", String(some(60n))));
+    else if (other < 0.4) calls.push(onShop("stock(uint256 items)", String(some(300n))));
     return calls;
   }
 
@@ -123,14 +124,17 @@ describe("generated intents", () => {
     const args = [address, BigInt(intent.amount)] as const;
     const data = encodeFunctionData({ abi, functionName: "transfer", args });
     try {
-      return (await send(intent.token, data)) && Boolean(await world.execute(record));
+      return (
+        (await send(intent.token, data)) &&
+        Boolean(await world.execute(record, BigInt(executionGasMax)))
+      );
     } catch {
       return false;
     }
   }
 
   test("execute after a payment in 99.5 % of cases if the check finds nothing", async (t) => {
-    const chain = { ...world.chain, tokens, executionGasMax: 1_000_000 };
+    const chain = { ...world.chain, tokens };
     const check = openChecks({ ...chain, confirmations: 12, paymentConfirmations: 0 });
     const ran = { clean: 0, doubtful: 0 };
     const all = { clean: 0, doubtful: 0 };

@@ -7,7 +7,7 @@ import type { Finding, Simulation } from "executable-address/client";
 import { type BlockReference, type StatusSubject, toQuantity } from "executable-address/status";
 import { isHex } from "viem/utils";
 import { blockSecondsMax } from "../chains.ts";
-import { dependsOnGas, floorFactor } from "../execution-gas.ts";
+import { dependsOnGas, executionGasMax, floorFactor } from "../execution-gas.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { askAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { blockCall, blockOf, CallRefused, quantity, revertOf } from "../rpc/json-rpc.ts";
@@ -78,9 +78,6 @@ async function readFailure(
   }
 }
 
-/** The highest gas limit with which the executor simulates an execution. */
-export type Ceiling = { executionGasMax: number };
-
 /**
  * The share of `executionGasMax` that an intent may need. The rest is a margin, because the chain's
  * state can change before the address is paid.
@@ -92,14 +89,14 @@ const ceilingShare = 0.95;
  * limit. Estimates the gas in the same way as the executor.
  */
 export async function findGas(
-  chain: SimulatedChain & Ceiling,
+  chain: SimulatedChain,
   simulation: Simulation,
   subject: StatusSubject,
   assumed: StateOverrides,
 ): Promise<Finding[]> {
   const { gasUsed, block } = simulation;
   const [from] = executors;
-  const ceiling = Math.floor(chain.executionGasMax * ceilingShare);
+  const ceiling = Math.floor(executionGasMax * ceilingShare);
   const estimate = await estimateAt(chain, block, subject, assumed, { from, gas: ceiling });
   const isBeyond =
     estimate === undefined ? (gasUsed ?? 0) * floorFactor > ceiling : estimate === "fails";
@@ -107,7 +104,7 @@ export async function findGas(
     const used = gasUsed === null ? "" : `the execution uses ${gasUsed} gas; `;
     const message =
       `${used}the execution needs a higher gas limit than this service's executor allows: ` +
-      `at most ${chain.executionGasMax}, of which one call can use three quarters`;
+      `at most ${executionGasMax}, of which one call can use three quarters`;
     const cure = "split the calls among several addresses, or execute the address yourself";
     return [{ path: ["calls"], code: "gas_beyond_ceiling", message, cure }];
   }
@@ -152,6 +149,7 @@ export type Depths = { paymentConfirmations: number; confirmations: number };
 
 /** The block time is the average over this number of blocks. */
 const blocksMeasured = 100;
+
 export async function findNearExpiry(
   rpc: ChainRpc,
   block: BlockReference,

@@ -29,7 +29,7 @@ after(async () => {
 
 async function doubtsOf(recovery: Hex, others: OtherChain[] = []) {
   const chain = { ...world.chainAt(world.rpcUrl), confirmations: 0, paymentConfirmations: 0 };
-  const check = openChecks({ ...chain, executionGasMax: 1_000_000, others: () => others });
+  const check = openChecks({ ...chain, others: () => others });
   const { findings, notes } = await check(await world.newRecord({ recovery }));
   const isOfRecovery = ({ path }: { path: readonly (string | number)[] }) => path[0] === "recovery";
   return { findings: findings.filter(isOfRecovery), notes: notes.filter(isOfRecovery) };

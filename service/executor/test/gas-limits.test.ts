@@ -16,7 +16,6 @@ import { factoryAddress } from "executable-address-contracts";
 import { getAddress, numberToHex, parseAbi } from "viem";
 import { demoTokens, localChainId } from "../../../scripts/local-chain.ts";
 import { onlyLong } from "../../../scripts/long.ts";
-import { executionGasMax } from "../../chain/execution-gas.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
@@ -33,7 +32,6 @@ const check = openChecks({
   tokens: demoTokens,
   confirmations: 0,
   paymentConfirmations: 0,
-  executionGasMax,
 });
 
 // Otherwise, a check would report that the amount is higher than the token's supply.

@@ -5,7 +5,6 @@
 import { formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
 import { policies } from "../../accounts/limits.ts";
-import { executionGasMax } from "../../chain/execution-gas.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import type { OtherChain } from "../../chain/findings/recovery.ts";
 import { perChain } from "../../chain/registry.ts";
@@ -39,7 +38,7 @@ export function openCheck(parts: Parts): CheckIntent {
     const rpc = metered(parts, chain, "check-calls");
     const depths = { confirmations, paymentConfirmations };
     const others = () => othersOf(parts, chain.chainId);
-    return openChecks({ ...chain, rpc, executionGasMax, ...depths, others });
+    return openChecks({ ...chain, rpc, ...depths, others });
   });
   return async (accountId, body) => {
     const { address, intent, terms } = parseNewIntent(body, parts);

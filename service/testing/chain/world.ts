@@ -40,8 +40,8 @@ export async function startWorld(chainId: number = anvilChain.id, hardfork?: "pr
 
 async function settle(rpcUrl: string, chainId: number) {
   const client = clientOf(rpcUrl, chainId);
-  const send = async (to: Hex | undefined, data: Hex, value = 0n) => {
-    const hash = await client.sendTransaction({ to: to ?? null, data, value, gas: 3_000_000n });
+  const send = async (to: Hex | undefined, data: Hex, value = 0n, gas = 3_000_000n) => {
+    const hash = await client.sendTransaction({ to: to ?? null, data, value, gas });
     const receipt = await client.waitForTransactionReceipt({ hash });
     if (receipt.status !== "success") throw new Error(`${hash} reverted`);
     return receipt;
@@ -90,7 +90,8 @@ async function settle(rpcUrl: string, chainId: number) {
         encodeFunctionData({ abi: demoToken.abi, functionName: "mint", args: [to, amount] }),
       ),
     payNative: (to: Hex, wei: bigint) => send(to, "0x", wei),
-    execute: (record: AddressRecord) => send(factoryAddress, toHex(encodeExecution(record.intent))),
+    execute: (record: AddressRecord, gas?: bigint) =>
+      send(factoryAddress, toHex(encodeExecution(record.intent)), 0n, gas),
     recover: (record: AddressRecord, tokens: Hex[]) =>
       send(factoryAddress, recoverData(record, tokens)),
     ...minerOf(client),
