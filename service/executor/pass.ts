@@ -154,7 +154,13 @@ export type DecisionPolicy = {
    * `recoverMin` decides whether the amount is returned.
    */
   convertToWei(token: Hex, amount: bigint): bigint | undefined;
+} & AttemptLimits;
+
+/** `attemptLimits` in jobs/decide.ts gives the values and their reasons. */
+export type AttemptLimits = {
+  /** After this number of executions has failed on chain, the intent is no longer executed. */
   paidFailuresMax: number;
+  /** After this number of recoveries has failed on chain, the address is given up. */
   recoveryFailuresMax: number;
   /**
    * After this number of recoveries from an address on one day, the minimum value doubles with each

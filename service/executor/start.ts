@@ -12,6 +12,7 @@ import { followHeads } from "../chain/rpc/heads-by-websocket.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { openReports } from "./events.ts";
+import { attemptLimits } from "./jobs/decide.ts";
 import { renewalMsMax } from "./ledger/lease.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { feePolicyOf } from "./money/fees.ts";
@@ -140,9 +141,7 @@ function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
       ),
       lookalikes,
       convertToWei: (token, amount) => convertToWei(tipPrices, token, amount),
-      paidFailuresMax: 3,
-      recoveryFailuresMax: 6,
-      recoveriesPerDayMax: 3,
+      ...attemptLimits,
     },
     sendFallbackBlocks: chain.sendFallbackBlocks,
     fees: feePolicyOf(chain),

@@ -17,7 +17,7 @@ export const statementRows = {
   /**
    * Rows with an encoded intent (the column `terms`) of up to 24,576 bytes. On PostgreSQL, it takes
    * 1.6 times as long to read 300 such rows in groups of 25 as in groups of 50. On SQLite, the size
-   * of the groups makes no difference.
+   * of the groups makes no difference (bench/groups.ts).
    */
   withTerms: 50,
 } as const;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import { type Decision, decide, type Facts } from "./decide.ts";
+import { attemptLimits, type Decision, decide, type Facts } from "./decide.ts";
 
 const token: Hex = `0x${"aa".repeat(20)}`;
 const other: Hex = `0x${"bb".repeat(20)}`;
@@ -25,9 +25,7 @@ const plain: Facts = {
     recoverMin: new Map([[other, 50n]]),
     lookalikes: new Map([[similar, 50n]]),
     convertToWei: (of, amount) => (of === priced ? amount * 1000n : undefined),
-    paidFailuresMax: 3,
-    recoveryFailuresMax: 5,
-    recoveriesPerDayMax: 3,
+    ...attemptLimits,
   },
 };
 
@@ -230,7 +228,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
   ],
   [
     "gives up after too many failed recoveries",
-    { vault: over, history: { recoveryFailures: 5 } },
+    { vault: over, history: { recoveryFailures: 6 } },
     giveUp("recovery_keeps_failing"),
   ],
   [
@@ -280,7 +278,7 @@ describe("decide", () => {
       perGas: [10n, 21n],
       notBeforeSeconds: [0, expiry + 500],
       paidFailures: [0, 3],
-      recoveryFailures: [0, 5],
+      recoveryFailures: [0, 6],
     };
     for (const row of product(options)) {
       const facts = given({

@@ -4,7 +4,7 @@
 import { type Hex, zeroAddress } from "executable-address";
 import { midnightAfter } from "../../flow/days.ts";
 import { retrySecondsMin } from "../ledger/jobs.ts";
-import type { DecisionPolicy } from "../pass.ts";
+import type { AttemptLimits, DecisionPolicy } from "../pass.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
 
 /**
@@ -55,7 +55,26 @@ export type Facts = {
 };
 
 /**
+ * Each value limits how much gas an address can waste. They are judgments, not measurements.
+ *
+ * - `paidFailuresMax`: a failure on chain follows a successful simulation, so a repeated failure is
+ *   probably not a coincidence. The money is not lost, because it is returned after the expiration
+ *   time.
+ * - `recoveryFailuresMax`: the money stays at the address if the executor gives up, so there are
+ *   more attempts. With the backoff, the last one is at least five minutes after the first.
+ * - `recoveriesPerDayMax`: usually, an address needs one recovery for a surplus or a late payment.
+ *   Two more are left if a payer repeats the mistake.
+ */
+export const attemptLimits: AttemptLimits = {
+  paidFailuresMax: 3,
+  recoveryFailuresMax: 6,
+  recoveriesPerDayMax: 3,
+};
+
+/**
  * After this number of recoveries has failed on chain, look-alike tokens are no longer recovered.
+ * The number is lower than for listed tokens, because the contract of a look-alike can fail on
+ * purpose. A single failure can be caused by a block that changed the state after the simulation.
  */
 const lookalikeFailuresMax = 2;
 

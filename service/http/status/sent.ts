@@ -19,6 +19,10 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
+/**
+ * The time limit for each request to an endpoint. It is shorter than for other routes
+ * (`requestTimeoutMs`), because a report needs up to five requests one after another.
+ */
 const timeoutMs = 4_000;
 
 const token = z

@@ -5,6 +5,7 @@ import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { ExecutorEvent } from "../../events.ts";
+import { attemptLimits } from "../../jobs/decide.ts";
 import { type Ledger, openLedger } from "../../ledger/ledger.ts";
 import { defaultTuning, type Parts, type Tuning, type UnsignedTransaction } from "../../pass.ts";
 import { run } from "../../run.ts";
@@ -96,8 +97,7 @@ const chainWith = (settings: World["settings"]): Parts["chain"] => ({
     recoverMin: new Map(),
     lookalikes: new Map(),
     convertToWei: () => undefined,
-    paidFailuresMax: 3,
-    recoveryFailuresMax: 5,
+    ...attemptLimits,
     recoveriesPerDayMax: 20,
   },
   sendFallbackBlocks: undefined,
