@@ -78,7 +78,7 @@ export async function deployOnce(
  * @throws an error whose message states the reason and the alternative
  */
 export async function bringDeployer(sender: Sender): Promise<void> {
-  const { address, fundingWei, sender: nobody, transaction } = deterministicDeployer;
+  const { address, fundingWei, sender: keylessSender, transaction } = deterministicDeployer;
   const code = await getCode(sender, { address });
   if (code === deterministicDeployer.code) return;
   if (code)
@@ -86,11 +86,11 @@ export async function bringDeployer(sender: Sender): Promise<void> {
       `the code at ${address} is not the deterministic deployer's: this chain is not supported`,
     );
   await assertDeployerDeployable(sender);
-  const missing = fundingWei - (await getBalance(sender, { address: nobody }));
+  const missing = fundingWei - (await getBalance(sender, { address: keylessSender }));
   if (missing > 0n) {
-    const hash = await sendTransaction(sender, { to: nobody, value: missing });
+    const hash = await sendTransaction(sender, { to: keylessSender, value: missing });
     const { status } = await waitForTransactionReceipt(sender, { hash });
-    if (status !== "success") throw new Error(`${nobody} was not funded: ${hash} failed`);
+    if (status !== "success") throw new Error(`${keylessSender} was not funded: ${hash} failed`);
   }
   const hash = await sendRawTransaction(sender, { serializedTransaction: transaction }).catch(
     (error: BaseError) => {
@@ -117,8 +117,8 @@ const alternatives =
  * @throws an error whose message states the reason and the alternative
  */
 export async function assertDeployerDeployable(sender: Client): Promise<void> {
-  const { address, creationCode, sender: nobody, gasMax, gasPrice } = deterministicDeployer;
-  if ((await getTransactionCount(sender, { address: nobody })) > 0) {
+  const { address, creationCode, sender: keylessSender, gasMax, gasPrice } = deterministicDeployer;
+  if ((await getTransactionCount(sender, { address: keylessSender })) > 0) {
     throw new Error(
       `the deployer's transaction was already sent, but ${address} has no code. ${alternatives}`,
     );
@@ -131,7 +131,7 @@ export async function assertDeployerDeployable(sender: Client): Promise<void> {
     );
   }
   const needed = await estimateGas(sender, {
-    account: nobody,
+    account: keylessSender,
     data: creationCode,
     prepare: false,
   }).catch((error: BaseError) => {

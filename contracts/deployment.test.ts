@@ -62,7 +62,7 @@ describe("the deterministic deployer", () => {
 });
 
 describe("a chain without the deployer", () => {
-  const { address, sender: nobody } = deterministicDeployer;
+  const { address, sender: keylessSender } = deterministicDeployer;
   const open = async (t: TestContext, args: string[] = []) => {
     const chain = await openChain(["--disable-default-create2-deployer", ...args]);
     t.after(() => chain.anvil.stop());
@@ -73,8 +73,8 @@ describe("a chain without the deployer", () => {
    * The deployment is therefore still possible.
    */
   const assertUnspent = async ({ client }: Chain) => {
-    assert.equal(await client.getBalance({ address: nobody }), 0n);
-    assert.equal(await client.getTransactionCount({ address: nobody }), 0);
+    assert.equal(await client.getBalance({ address: keylessSender }), 0n);
+    assert.equal(await client.getTransactionCount({ address: keylessSender }), 0);
     assert.equal(await client.getBlockNumber(), 0n);
   };
 
@@ -111,9 +111,9 @@ describe("a chain without the deployer", () => {
 
   test("bringDeployer throws if the deployment has already failed", async (t) => {
     const chain = await open(t);
-    await chain.client.setNonce({ address: nobody, nonce: 1 });
+    await chain.client.setNonce({ address: keylessSender, nonce: 1 });
     await assert.rejects(bringDeployer(chain.client), /was already sent.*EIP-7997.*genesis/s);
-    assert.equal(await chain.client.getBalance({ address: nobody }), 0n);
+    assert.equal(await chain.client.getBalance({ address: keylessSender }), 0n);
   });
 
   test("bringDeployer throws if another contract is at the address", async (t) => {

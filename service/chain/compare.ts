@@ -194,7 +194,7 @@ const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
 
 /** Bytecode that returns 1: PUSH1 1 PUSH0 MSTORE PUSH1 32 PUSH0 RETURN. */
 const returnsOne: Hex = "0x60015f5260205ff3";
-const nobody: Hex = "0x00000000000000000000000000000000005eed01";
+const emptyAccount: Hex = "0x00000000000000000000000000000000005eed01";
 
 /** @param head the endpoint's newest block, or undefined if it did not answer */
 async function readAbilities(
@@ -208,7 +208,10 @@ async function readAbilities(
   if (depths.length === 0) depths.push(head);
   const calls: Call[] = [
     { method: "eth_getProof", params: [address, [], "latest"] },
-    { method: "eth_call", params: [{ to: nobody }, "latest", { [nobody]: { code: returnsOne } }] },
+    {
+      method: "eth_call",
+      params: [{ to: emptyAccount }, "latest", { [emptyAccount]: { code: returnsOne } }],
+    },
     ...depths.map((depth) => ({
       method: "eth_getBalance",
       params: [address, toQuantity(head - depth)],

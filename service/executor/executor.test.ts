@@ -115,15 +115,15 @@ describe("the executor on a real chain", () => {
 
   test("passes each new block to other parts of the service", async () => {
     await executor.stop();
-    const nobody = openChainRpc(["http://127.0.0.1:9"]);
-    executor = start(testConfig, { listenersOf: () => ({ onHead: nobody.heads.note }) });
+    const unreachable = openChainRpc(["http://127.0.0.1:9"]);
+    executor = start(testConfig, { listenersOf: () => ({ onHead: unreachable.heads.note }) });
     const seen = new Set<number>();
     await until("three heads are reported", async () => {
-      const head = await nobody.heads.read(60_000).catch(() => undefined);
+      const head = await unreachable.heads.read(60_000).catch(() => undefined);
       if (head) seen.add(head.number);
       return seen.size === 3;
     });
-    const { number, hash } = await nobody.heads.read(60_000);
+    const { number, hash } = await unreachable.heads.read(60_000);
     const block = await world.client.getBlock({ blockNumber: BigInt(number) });
     assert.equal(hash, block.hash);
   });

@@ -12,7 +12,7 @@ import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
 /** Returns an account that is derived from `address` and whose private key nobody knows. */
-const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
+const keylessAccountOf = (address: Hex) => slice(keccak256(address), 12);
 
 const isDone = (reply: Reply) =>
   reply?.succeeded === true && !(size(reply.data) === 32 && hexToBigInt(reply.data) === 0n);
@@ -38,15 +38,15 @@ export async function askToken(
   { state, balance }: { state: StateOverrides; balance: bigint },
 ): Promise<TokenAnswers> {
   const { token, recovery } = intent;
-  const nobody = nobodyOf(address);
+  const keyless = keylessAccountOf(address);
   const sent = balance - 1n;
   const questions: Question[] = [
     encodeViewCall(token, "totalSupply()"),
     encodeViewCall(recovery, "totalSupply()"),
     { from: address, to: recovery, data: "0x", value: 1n },
     { from: address, to: token, data: encodeTransfer(recovery, 1n) },
-    { from: address, to: token, data: encodeTransfer(nobody, sent) },
-    { to: token, data: encodeBalanceOf(nobody) },
+    { from: address, to: token, data: encodeTransfer(keyless, sent) },
+    { to: token, data: encodeBalanceOf(keyless) },
   ];
   const withCoin = { ...state, [address]: { balance: "0x1" as const } };
   const { replies, isSequence } = await askAll(rpc, block, questions, withCoin);
