@@ -2,7 +2,7 @@
 // name, so it ignores entries with names that are not safe to show.
 
 import type { Hex } from "executable-address";
-import { address, fits, integer } from "executable-address/client/parts";
+import { address, fits, integer } from "executable-address/client/internal";
 import { isName } from "executable-address/payment";
 
 export type Token = { symbol: string; address: Hex; decimals: number };

@@ -8,7 +8,7 @@ import {
   type StreamMessage,
   sleep,
   type Transport,
-} from "executable-address/client/parts";
+} from "executable-address/client/internal";
 import { type News, noNews, silentAfterMs } from "./news.ts";
 
 export type FollowOptions = {

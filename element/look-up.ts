@@ -2,7 +2,7 @@
 // token.
 
 import type { AddressRecord, Hex } from "executable-address";
-import { findRecord } from "executable-address/client/parts";
+import { findRecord } from "executable-address/client/internal";
 import { isSame } from "executable-address/status";
 import { type Chain, findChains, type Token } from "./chains.ts";
 

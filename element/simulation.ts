@@ -2,7 +2,7 @@
 
 import type { Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
-import { proveSimulation } from "executable-address/client/parts";
+import { proveSimulation } from "executable-address/client/internal";
 
 export type FoundSimulation =
   | { kind: "unavailable" | "not_held" }

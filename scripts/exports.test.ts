@@ -19,10 +19,10 @@ const exported: Record<string, string> = {
   "executable-address/client": `
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
-  "executable-address/client/parts": `
+  "executable-address/client/internal": `
     ServiceError address findRecord fits integer proveSimulation readMessages refuseUnknown
     sleep within`,
-  "executable-address/proof/parts": `
+  "executable-address/proof/internal": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `
     RpcError StatusError addEvents addressStates decodeFactoryEvent deriveReturns

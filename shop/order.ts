@@ -13,7 +13,7 @@ import {
   makeRecord,
 } from "executable-address";
 import type { Client, NewIntent } from "executable-address/client";
-import { ServiceError } from "executable-address/client/parts";
+import { ServiceError } from "executable-address/client/internal";
 import { parseReference, saltForOrder } from "executable-address/reference";
 import type { ProveEventOptions } from "executable-address/webhook";
 import type { ShopOrder, ShopStore } from "./store.ts";

@@ -3,7 +3,7 @@
 // only after its own nodes have proved the payment.
 
 import { type Client, type ClientOptions, createClient } from "executable-address/client";
-import { refuseUnknown } from "executable-address/client/parts";
+import { refuseUnknown } from "executable-address/client/internal";
 import { type ProveEventOptions, verifyWebhook } from "executable-address/webhook";
 import type { Elsewhere, Executed, Paid, Recovered } from "./facts.ts";
 import { openCheckout } from "./order.ts";

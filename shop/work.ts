@@ -2,7 +2,7 @@
 // cannot set an order to an older state. A failing event is retried later, and does not delay the
 // events of other addresses, unless eight events hang simultaneously.
 
-import { within } from "executable-address/client/parts";
+import { within } from "executable-address/client/internal";
 import {
   type ProveEventOptions,
   proveEvent,

@@ -1,5 +1,5 @@
-// `executable-address/client/parts`: the parts of the client that `executable-address-element` and
-// `executable-address-shop` use. Each of these packages depends on one exact version of the
+// `executable-address/client/internal`: functions of the client that `executable-address-element`
+// and `executable-address-shop` use. Each of these packages depends on one exact version of the
 // library, because the names here may change in any release. Other programs should use
 // `executable-address/client`.
 

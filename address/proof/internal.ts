@@ -1,4 +1,4 @@
-// `executable-address/proof/parts`: encoders for a program that simulates a chain and serves its
+// `executable-address/proof/internal`: encoders for a program that simulates a chain and serves its
 // proofs, such as the test of webhook receivers in `executable-address-shop`. The names may change
 // in any release. Other programs should use `executable-address/proof`.
 

@@ -22,7 +22,7 @@ import {
   listHeaders,
   type TrieEntry,
   vaultCodes,
-} from "executable-address/proof/parts";
+} from "executable-address/proof/internal";
 import {
   executedTopic,
   type Rpc,

@@ -9,7 +9,7 @@ import {
   makeRecord,
   parseAddress,
 } from "executable-address";
-import { findRecord } from "executable-address/client/parts";
+import { findRecord } from "executable-address/client/internal";
 import { type Chain, findChains } from "executable-address-element/page";
 import { type ReactNode, useEffect, useState } from "react";
 import { AboutContext } from "../shown/about.tsx";
