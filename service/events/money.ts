@@ -8,6 +8,7 @@ import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayOf } from "../flow/days.ts";
 import { statementRows } from "../flow/groups.ts";
+import { upperMedian } from "../flow/median.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Cursor, listAddresses } from "./list-addresses.ts";
 
@@ -270,7 +271,8 @@ export async function readPace(db: Kysely<Tables>, accountId: string) {
     }
     if (row.type === "address.executed" && paid !== undefined) waits.executed.push(at - paid);
   }
-  return { toPaidMs: median(waits.paid), toExecutedMs: median(waits.executed) };
+  return {
+    toPaidMs: upperMedian(waits.paid) ?? null,
+    toExecutedMs: upperMedian(waits.executed) ?? null,
+  };
 }
-
-const median = (all: readonly number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? null;

@@ -295,16 +295,6 @@ export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   return most.length >= quorum && most.length > next.length ? most : undefined;
 }
 
-/** Returns the median, or the lower of two middle values, so that no single endpoint decides. */
-export const middle = (values: readonly bigint[]): bigint | undefined =>
-  ascending(values)[Math.floor((values.length - 1) / 2)];
-
-/** Returns the median, or the higher of two middle values. */
-export const upperMiddle = (values: readonly bigint[]): bigint | undefined =>
-  ascending(values)[Math.floor(values.length / 2)];
-
-const ascending = (values: readonly bigint[]) => values.toSorted((a, b) => (a < b ? -1 : 1));
-
 /** Reads answer number `place` of each endpoint. Skips answers that cannot be parsed. */
 export function readAnswers<Value>(
   lists: readonly (readonly Answer[] | undefined)[],

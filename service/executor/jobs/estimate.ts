@@ -24,10 +24,11 @@ import {
   quantity,
 } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
-import { type EndpointClient, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
+import { type EndpointClient, readAnswers } from "../../chain/rpc/view.ts";
 import { explainRevert, shortAscii } from "../../chain/simulation/revert.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
+import { upperMedian } from "../../flow/median.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
@@ -237,7 +238,8 @@ export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   const failed = estimates.find(({ result }) => result === "fails");
   const failures = estimates.filter(({ result }) => result === "fails").length;
   if (failed && failures > gas.length) return failed;
-  if (gas.length > 0) return { result: "succeeds", gas: gas[Math.floor(gas.length / 2)]! };
+  const median = upperMedian(gas);
+  if (median !== undefined) return { result: "succeeds", gas: median };
   return estimates[0];
 }
 
@@ -302,7 +304,7 @@ async function readGasUses(
       }
     }),
   );
-  const uses = [...found].map(([item, all]) => [item, upperMiddle(all)] as const);
+  const uses = [...found].map(([item, all]) => [item, upperMedian(all)] as const);
   return new Map(uses.flatMap(([item, gas]) => (gas === undefined ? [] : [[item, Number(gas)]])));
 }
 

@@ -10,8 +10,8 @@ import type { Hex } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
 import { encodeViewCall } from "../../chain/rpc/chain-rpc.ts";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
-import { middle, upperMiddle } from "../../chain/rpc/view.ts";
 import { hourMs } from "../../flow/days.ts";
+import { lowerMedian, upperMedian } from "../../flow/median.ts";
 
 export type Fee = { maxFee: bigint; priorityFee: bigint };
 
@@ -58,7 +58,7 @@ export function parsePriorityFee(history: unknown): bigint | undefined {
   const offered = reward.flatMap(([each], block) =>
     gasUsedRatio[block] === 0 ? [] : [quantity(each)],
   );
-  return middle(offered);
+  return lowerMedian(offered);
 }
 
 /** Returns the base fee of the next block; undefined if it is missing. */
@@ -190,7 +190,7 @@ export function mergeDataFees(
   reported: readonly bigint[],
   { quorum, nowMs }: { quorum: number; nowMs: number },
 ): DataFee {
-  const bound = upperMiddle(reported) ?? 0n;
+  const bound = upperMedian(reported) ?? 0n;
   if (reported.length < quorum) {
     return { ...unknownDataFee, perByte: max(bound, known.perByte) };
   }

@@ -7,7 +7,8 @@ import { transactionGasMin } from "../../chain/execution-gas.ts";
 import { type Call, ChainUnavailable, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { RelayAnswer, Relays } from "../../chain/rpc/relays.ts";
-import { middle, readAnswers, upperMiddle } from "../../chain/rpc/view.ts";
+import { readAnswers } from "../../chain/rpc/view.ts";
+import { lowerMedian, upperMedian } from "../../flow/median.ts";
 import type { NewPurpose, Purpose, Share } from "../ledger/purposes.ts";
 import {
   boundNextBaseFee,
@@ -119,16 +120,19 @@ export async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Pr
   ];
   const lists = await view.readEach(calls);
   const balances = readAnswers(lists, 0, quantity);
-  const [balance, balanceSure] = [upperMiddle(balances), middle(balances)];
+  const [balance, balanceSure] = [upperMedian(balances), lowerMedian(balances)];
   if (balance === undefined || balanceSure === undefined) {
     throw new ChainUnavailable("no endpoint has a usable answer to eth_getBalance");
   }
   const { baseFee } = view.head;
   const prices = isTooCheap ? readAnswers(lists, calls.length - 1, quantity) : [];
   const demanded = findDemandedPrice(prices, view.quorum) - baseFee;
-  const priority = max(demanded, middle(readAnswers(lists, 1, parsePriorityFee)) ?? 0n);
+  const priority = max(demanded, lowerMedian(readAnswers(lists, 1, parsePriorityFee)) ?? 0n);
   const { fee, neededPerGas } = suggestFee(baseFee, priority, parts.chain.fees);
-  const nextBaseFee = boundNextBaseFee(baseFee, middle(readAnswers(lists, 1, parseNextBaseFee)));
+  const nextBaseFee = boundNextBaseFee(
+    baseFee,
+    lowerMedian(readAnswers(lists, 1, parseNextBaseFee)),
+  );
   if (!isFree(memory.sending.dataFee, nowMs)) {
     const bounds = readAnswers(lists, 2, (result) => parseDataFee(result) ?? 0n);
     memory.sending.dataFee = mergeDataFees(memory.sending.dataFee, bounds, {

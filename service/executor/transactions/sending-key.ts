@@ -3,6 +3,7 @@
 // delays only its own transactions.
 
 import { hourMs } from "../../flow/days.ts";
+import { upperMedian } from "../../flow/median.ts";
 import { once } from "../../flow/together.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type Budgets, findBudgetRefusal, reserveFor } from "../money/budgets.ts";
@@ -155,8 +156,7 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   if (undone.length === 0) return;
   const nonces = await readNonces(pass);
   if (nonces.length < view.quorum) return;
-  // The median, or the higher one if there are two.
-  const reached = nonces[Math.floor((nonces.length - 1) / 2)]!;
+  const reached = upperMedian(nonces)!;
   for (const purpose of undone) {
     const isPast = (purpose.blockNumber ?? view.head.number) <= view.head.number;
     if (!isPast || reached > purpose.nonce) continue;

@@ -8,7 +8,8 @@
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { middle, readAnswers, type View } from "../../chain/rpc/view.ts";
+import { readAnswers, type View } from "../../chain/rpc/view.ts";
+import { lowerMedian } from "../../flow/median.ts";
 import { computeBudgetRetryAt, computeRetryAt, type JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
@@ -161,7 +162,7 @@ export async function readFinalBlock(
   if (finality === "blocks") return deepEnough;
   const lists = await view.readEach([blockCall("finalized")]);
   const numbers = readAnswers(lists, 0, (result) => BigInt(blockOf(result).number));
-  return numbers.length < view.quorum ? deepEnough : Number(middle(numbers));
+  return numbers.length < view.quorum ? deepEnough : Number(lowerMedian(numbers));
 }
 
 async function findReceipt(

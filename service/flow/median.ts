@@ -1,0 +1,12 @@
+// Medians of numbers. If there are two middle values, the caller decides which is the safe choice.
+
+/** Returns the median, or the lower of two middle values. Returns undefined without values. */
+export const lowerMedian = <N extends number | bigint>(values: readonly N[]): N | undefined =>
+  ascending(values)[Math.floor((values.length - 1) / 2)];
+
+/** Returns the median, or the higher of two middle values. Returns undefined without values. */
+export const upperMedian = <N extends number | bigint>(values: readonly N[]): N | undefined =>
+  ascending(values)[Math.floor(values.length / 2)];
+
+const ascending = <N extends number | bigint>(values: readonly N[]) =>
+  values.toSorted((a, b) => (a < b ? -1 : 1));
