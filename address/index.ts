@@ -1,5 +1,5 @@
 export { formatAddress, isAddress, parseAddress } from "./abi/checksum.ts";
-export { type Bytes, fromHex, toHex } from "./abi/hex.ts";
+export { type Bytes, fromHex, isHash, toHex } from "./abi/hex.ts";
 export { encodeBalanceOf, encodeTransfer, zeroAddress } from "./abi/token.ts";
 export { termsBytesMax } from "./abi/type.ts";
 export { type Approval, approvalOf, unlimitedFrom } from "./calldata/approval.ts";

@@ -12,7 +12,7 @@ const exported: Record<string, string> = {
     conditionsAddress decodeExecutions decodeTerms deriveAddress drawSalt encodeBalanceOf
     encodeCall encodeExecution encodeNewIntent encodeTerms encodeTransfer executeCalldata
     executeSelector factoryAddress findCautions formatAddress fromHex gasMargin guardsAddress
-    initCodePrefix isAddress keccak256 makeRecord parseAddress parseIntent parseJson
+    initCodePrefix isAddress isHash keccak256 makeRecord parseAddress parseIntent parseJson
     payWithTolerance recoverCalldata recoverSelector requestedAmount requireBalance
     requireClosed requireExecuted requireGas requirementOf rescueSelector termsBytesMax
     tipAddress tipOf toHex unlimitedFrom vaultCodeBytes verifyRecord zeroAddress`,
@@ -37,14 +37,15 @@ const exported: Record<string, string> = {
     forgetStoredPayment formatUnits hasHidden identiconSide inertPieces inertText isInProgress
     isName isOver isSame loadElementWords manifestPath noNews openWalletFlow originOf owed partiesOf
     paymentLink plainUnits proveShop readChains readShopClaim recall remember sayWalletName
-    sendPayment shortAddress signShopLink storePayment`,
+    sendPayment shortAddress signShopLink storePayment symbolLengthMax`,
   "executable-address/proof": `
     ProofError agreeOnReceipt askEvents askOutcome blockHashOf findPayments makeReceipt
     proveAddress proveAt proveExecution proveOutcome provePayment proveRecovery readAgreed
     rebuild receiptFormat verifyAddressProof verifyReceipt`,
   "executable-address/payment": `
     addressGroups formatUnits hasHidden inertPieces inertText isName manifestPath originOf owed
-    partiesOf paymentLink plainUnits proveShop readShopClaim shortAddress signShopLink`,
+    partiesOf paymentLink plainUnits proveShop readShopClaim shortAddress signShopLink
+    symbolLengthMax`,
   "executable-address-element": "ExecutableAddressElement",
   "executable-address-element/recovery": "ExecutableRecoveryElement",
   "executable-address-element/react": "ExecutableAddress",

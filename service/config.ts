@@ -67,10 +67,10 @@ function serverSettings({ read, optional, secret, faults }: Readers) {
 function limitSettings({ read }: Readers): Limits {
   const within = (min: number, max: number) => (name: string, byDefault: number) =>
     read(name, wholeNumber(min, max), byDefault);
-  const seconds = within(1, 31_622_400);
   const atOnce = within(1, 1_000_000);
   const orNone = within(0, 10_000_000);
   const usual = defaultLimits;
+  const seconds = within(1, usual.expirySecondsMax);
   return {
     headersMsMax: usual.headersMsMax,
     expirySecondsMin: seconds("EXPIRY_SECONDS_MIN", usual.expirySecondsMin),

@@ -3,7 +3,7 @@
 
 import type { AddressRecord } from "../intent/intent.ts";
 
-export { hasHidden, inertPieces, inertText, isName } from "./inert.ts";
+export { hasHidden, inertPieces, inertText, isName, symbolLengthMax } from "./inert.ts";
 export { partiesOf } from "./parties.ts";
 export * from "./shop-link.ts";
 

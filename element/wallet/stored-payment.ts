@@ -2,7 +2,7 @@
 // the outcome is final. Without the stored payment, a reloaded page or a second tab could offer to
 // pay again.
 
-import type { Hex } from "executable-address";
+import { type Hex, isAddress, isHash } from "executable-address";
 import { forget, recall, remember } from "../storage.ts";
 
 export type StoredPayment = {
@@ -64,8 +64,8 @@ function parsed(text: string | undefined): StoredPayment | undefined {
   try {
     const found: StoredPayment = JSON.parse(text ?? "");
     const isWhole =
-      (found.hash === undefined || /^0x[0-9a-f]{64}$/i.test(found.hash)) &&
-      /^0x[0-9a-f]{40}$/i.test(found.from) &&
+      (found.hash === undefined || isHash(found.hash)) &&
+      isAddress(found.from) &&
       /^[0-9]{1,78}$/.test(found.amount) &&
       typeof found.rdns === "string" &&
       [found.nonce, found.chainId, found.sinceMs, found.fromBlock].every(Number.isSafeInteger);

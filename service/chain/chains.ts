@@ -6,6 +6,7 @@
 
 import { readFileSync } from "node:fs";
 import { type Hex, InvalidError, parseAddress } from "executable-address";
+import { symbolLengthMax } from "executable-address/payment";
 import { z } from "zod";
 
 export { localChainId } from "executable-address-contracts";
@@ -33,7 +34,7 @@ export const confirmationsDefault = 12;
 export const blockSecondsMax = 30;
 
 const tokenSchema = z.strictObject({
-  symbol: z.string().min(1).max(20),
+  symbol: z.string().min(1).max(symbolLengthMax),
   address,
   decimals: z.int().min(0).max(36),
   /**
@@ -51,7 +52,7 @@ const tokenSchema = z.strictObject({
  * address can request a look-alike.
  */
 const lookalikeSchema = z.strictObject({
-  symbol: z.string().min(1).max(20),
+  symbol: z.string().min(1).max(symbolLengthMax),
   name: z.string().min(1).max(40),
   address,
   decimals: z.int().min(0).max(36),

@@ -83,6 +83,10 @@ export class Refusal extends Error {
   }
 }
 
+/** @param digits the address in lowercase, without `0x` */
+export const noIntent = (digits: string) =>
+  new Refusal("not_found", `no intent is stored for 0x${digits}`);
+
 /** One fault of a request, with its path, its code, and what would be valid. */
 export const issue = object({
   /**

@@ -13,6 +13,9 @@ import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { foundText, Refusal } from "./errors.ts";
 
+/** Matches `0x` and the hex digits of a number of bytes, in any letter case. */
+export const hexPattern = (bytes: number) => new RegExp(`^0x[0-9a-fA-F]{${2 * bytes}}$`);
+
 /** Returns the path's `:address` parameter. */
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
 

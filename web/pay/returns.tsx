@@ -4,7 +4,7 @@
 // for two facts: whether an executor exists, and which tokens arrived. A token's name can be any
 // text. The page therefore shows it in quotes, next to the contract's address.
 
-import type { Hex } from "executable-address";
+import { type Hex, isAddress, isHash } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";
 import { fits, sentMoney } from "executable-address/shapes";
 import {
@@ -232,9 +232,9 @@ const sayClaim = (amount: string, symbol: string | null) =>
 type Query = { token: Hex } | { transactionHash: Hex };
 
 function parseQuery(text: string): Query | undefined {
-  const found = text.trim() as Hex;
-  if (/^0x[0-9a-fA-F]{40}$/.test(found)) return { token: found };
-  return /^0x[0-9a-fA-F]{64}$/.test(found) ? { transactionHash: found } : undefined;
+  const found = text.trim();
+  if (isAddress(found)) return { token: found };
+  return isHash(found) ? { transactionHash: found } : undefined;
 }
 
 async function report(address: string, query: Query): Promise<Answer> {

@@ -1,6 +1,8 @@
 // Links to the chain's block explorer. The server provides the URL, so it becomes a link only if it
 // is certainly harmless.
 
+import { isAddress, isHash } from "executable-address";
+
 /**
  * Returns a link to a block explorer (EIP-3091), or undefined if the URL is not safe to open.
  * @param base the unverified value of a status
@@ -13,6 +15,6 @@ export function explorerLink(
   const url = typeof base === "string" && URL.canParse(base) ? new URL(base) : undefined;
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash;
   if (!isPlain || url.username || url.password) return undefined;
-  if (!/^0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/.test(hex)) return undefined;
+  if (!isAddress(hex) && !isHash(hex)) return undefined;
   return `${url.href.replace(/\/+$/, "")}/${kind}/${hex}`;
 }

@@ -122,9 +122,9 @@ async function readBlock({ chainId, rpc }: StatusChain, number: number) {
 }
 
 /**
- * Reads the statuses of `subjects` at `block`, in order. Makes 3 calls for up to 150 addresses, and
- * more for past events if an address has code. Returns an error in place of a status that cannot be
- * read.
+ * Reads the statuses of `subjects` at `block`, in order. Makes 3 calls for up to `holdersMax`
+ * addresses, and more for past events if an address has code. Returns an error in place of a status
+ * that cannot be read.
  *
  * @throws {ChainUnavailable} if the chain cannot be read, or no longer contains `block` after the
  *   read

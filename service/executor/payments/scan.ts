@@ -8,8 +8,8 @@
 // records were created. Payments up to the cursor are part of the balance, because balances are
 // never read at a block below the cursor.
 //
-// Up to 150 balances are read with one eth_call. The number of balances per iteration of the loop
-// is limited, so that very many new records do not delay other work.
+// Up to `holdersMax` balances are read with one eth_call. The number of balances per iteration of
+// the loop is limited, so that very many new records do not delay other work.
 //
 // While many blocks are unread, the balances of all open addresses are read again, so that payments
 // in these blocks are found early.
@@ -48,7 +48,8 @@ const saveEveryMs = 10_000;
 
 /**
  * The minimum time between the starts of two scans. If logs are missing, all records are scanned,
- * with one `eth_call` per 150 records. If each block started a new scan, a scan might never end.
+ * with one `eth_call` per {@link holdersMax} records. If each block started a new scan, a scan
+ * might never end.
  */
 const beginEveryMs = 60_000;
 

@@ -1,5 +1,5 @@
-// Reads the code and the token balances of addresses at one block. Up to 150 balances are read with
-// one eth_call.
+// Reads the code and the token balances of addresses at one block. Up to `holdersMax` balances are
+// read with one eth_call.
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import type { Holding } from "executable-address/status";

@@ -3,7 +3,7 @@
 
 import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
-import { jsonType, Refusal } from "../errors.ts";
+import { jsonType, noIntent } from "../errors.ts";
 import { isKnown } from "../headers.ts";
 import { addressDigits, addressOf } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
@@ -22,7 +22,7 @@ export function lookup(parts: Parts): Route {
       const cached = recent?.get(digits);
       if (cached) return answer(digits, cached, tags, reply);
       return store.findRecord(Buffer.from(digits, "hex")).then((found) => {
-        if (!found) throw new Refusal("not_found", `no intent is stored for 0x${digits}`);
+        if (!found) throw noIntent(digits);
         recent?.set(digits, found);
         return answer(digits, found, tags, reply);
       });

@@ -3,6 +3,8 @@
 
 import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
+import { hexPattern } from "../input.ts";
+import { defaultLimits } from "../limits.ts";
 import { exampleEvent, examples, exampleTest } from "./examples.ts";
 import { type Operation, type OperationId, operations } from "./operations.ts";
 import {
@@ -90,6 +92,8 @@ export function describeApi(): Schema {
  */
 function describeIntents({ Intent, Call }: Record<string, Schema>): Record<string, Schema> {
   const { salt, expirationTimestamp, ...fields } = Intent!.properties as Record<string, Schema>;
+  const { expirySecondsMin, expirySecondsMax } = defaultLimits;
+  const [minutes, days] = [expirySecondsMin / 60, expirySecondsMax / 86_400];
   const required = (Intent!.required as string[]).filter((name) => name !== "salt");
   return {
     Call: { ...Call, additionalProperties: false },
@@ -106,11 +110,11 @@ function describeIntents({ Intent, Call }: Record<string, Schema>): Record<strin
           ...expirationTimestamp,
           description:
             "The last second, in Unix time by the chain's clock, in which the calls can be " +
-            "executed. By default it must be 5 minutes to 366 days in the future; the operator " +
-            "can configure other limits.",
+            `executed. By default it must be ${minutes} minutes to ${days} days in the future; ` +
+            "the operator can configure other limits.",
         },
         salt: {
-          ...{ type: "string", pattern: "^0x[0-9a-fA-F]{64}$" },
+          ...{ type: "string", pattern: hexPattern(32).source },
           description:
             `${salt!.description} If you omit the salt in a request with an API key ` +
             "and a reference, the salt is derived from the reference. Otherwise it is random.",
@@ -225,7 +229,7 @@ function describeParameters(id: OperationId, { path, query, reads = [] }: Operat
 const pathParameters = {
   address: {
     description: "The executable address, in any letter case.",
-    schema: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
+    schema: { type: "string", pattern: hexPattern(20).source },
   },
   id: { description: "The ID of the event or endpoint.", schema: { type: "string" } },
 };

@@ -12,7 +12,7 @@ import { openEndpoints } from "../../chain/rpc/endpoint.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
 import { openSentReader } from "../../chain/sent.ts";
 import { networkOf } from "../../flow/networks.ts";
-import { addressOf, parseInput } from "../input.ts";
+import { addressOf, hexPattern, parseInput } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
@@ -28,11 +28,11 @@ const timeoutMs = 4_000;
 const token = z
   .string()
   .refine((text) => isAddress(text), "expected an address: 0x and 40 hex digits")
-  .meta({ pattern: "^0x[0-9a-fA-F]{40}$" })
+  .meta({ pattern: hexPattern(20).source })
   .describe("The contract of the token. The zero address means the native coin.");
 const transactionHash = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/, "expected 0x and 64 hex digits")
+  .regex(hexPattern(32), "expected 0x and 64 hex digits")
   .describe("A transaction that paid the address on the chain of its intent.");
 
 export const sentInput = z.union([z.strictObject({ token }), z.strictObject({ transactionHash })]);

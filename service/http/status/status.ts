@@ -21,7 +21,7 @@ import { elsewhereFinder, elsewhereOf } from "../../events/elsewhere/amounts.ts"
 import { type Misdirected, misdirectedFinder } from "../../events/misdirected.ts";
 import { recalled } from "../../flow/together.ts";
 import { decodeRecord } from "../../store/record.ts";
-import { Refusal } from "../errors.ts";
+import { noIntent } from "../errors.ts";
 import { addressDigits, addressOf } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
@@ -116,7 +116,7 @@ export function openStatuses(parts: Parts): Statuses {
     const digits = addressDigits(text);
     const address = Buffer.from(digits, "hex");
     const terms = await store.findTerms(address);
-    if (!terms) throw new Refusal("not_found", `no intent is stored for 0x${digits}`);
+    if (!terms) throw noIntent(digits);
     const intent = decodeRecord(address, terms, parts);
     return { subject: { address: formatAddress(address, keccak), intent }, terms };
   };
