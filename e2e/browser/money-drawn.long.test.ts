@@ -43,11 +43,12 @@ describe("the payment page's money diagram", () => {
     const said = async () => (await flow.locator("li b").allInnerTexts()).sort();
     await flow.waitFor();
     assert.deepEqual(await said(), ["10 DUSD", "15 DUSD", "25 DUSD"]);
-    assert.equal(await flow.locator(".flow-picture path").count(), 3);
+    assert.equal(await flow.locator(".flow-picture path.flow-awaited").count(), 3);
     await mint(service, record.address, 30_000_000n);
     await execute(service, record);
     await flow.getByText("5 DUSD", { exact: true }).waitFor();
     assert.deepEqual(await said(), ["10 DUSD", "15 DUSD", "30 DUSD", "5 DUSD"]);
+    assert.equal(await flow.locator("path.flow-awaited").count(), 1, "the 5 DUSD are still here");
     const times = await page.locator(".timeline li b").allInnerTexts();
     assert.deepEqual(times, ["Paid 30 DUSD", "Completed", "Now", "Expires"]);
     assert.equal(await page.locator(".rail [aria-current] span").first().innerText(), "Completed");

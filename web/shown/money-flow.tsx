@@ -6,7 +6,7 @@
 import { type Hex, type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
-import type { ServiceStatus } from "executable-address/status";
+import type { ServiceStatus, TokenAmount } from "executable-address/status";
 import { isSame } from "executable-address-element/page";
 import { Flow, type Stream } from "../ui/drawn/flow.tsx";
 import { Identicon } from "../ui/drawn/identicon.tsx";
@@ -57,9 +57,15 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   const own = to.filter(({ token }) => isSame(token, intent.token));
   const all = sumShares(own) || BigInt(requestedAmount(intent));
   const held = after.length > 0 ? 0n : BigInt(status?.balance ?? 0);
-  const still: Share = { who: "stillToPay", token: intent.token, units: all - held };
+  const still: Share = {
+    ...{ who: "stillToPay", token: intent.token, units: all - held },
+    isAwaited: true,
+  };
+  // If nothing has arrived, the payers are expected to send the whole amount.
+  const isAhead = after.length === 0 && held === 0n;
+  const paid = sharesIn(intent, found?.payments ?? [], held || all);
   const from = [
-    ...sharesIn(intent, found?.payments ?? [], held || all),
+    ...(isAhead ? paid.map((share) => ({ ...share, isAwaited: true })) : paid),
     ...(held > 0n && still.units > 0n ? [still] : []),
   ];
   const streamOf = useStreams();
@@ -78,11 +84,14 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   );
 }
 
-/** Returns the amounts that each account received in the simulation. */
+/** Returns the amounts that each account received in the simulation, so they have not moved yet. */
 const shareChanges = (address: Hex, simulation: Simulation | undefined): Share[] =>
   (simulation?.changes ?? [])
     .filter(({ change, account }) => !change.startsWith("-") && !isSame(account, address))
-    .map(({ account, token, change }) => ({ who: account, token, units: BigInt(change) }));
+    .map(({ account, token, change }) => ({
+      ...{ who: account, token, units: BigInt(change) },
+      isAwaited: true,
+    }));
 
 /** @param moved the transfers in the logs. Default: the transfers among the intent's calls */
 export function shareOutcome(
@@ -94,11 +103,15 @@ export function shareOutcome(
       ...{ token: target, to: to as Hex, amount: amount! },
     })),
 ): Share[] {
-  const returned = [...recoveries, ...recoverable]
-    .filter(({ token }) => isSame(token, intent.token))
-    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
-  return sharesOut(intent, execution && { ...execution, moved }, returned);
+  const taken = execution && { ...execution, moved };
+  return sharesOut(intent, taken, sumOf(intent, recoveries), sumOf(intent, recoverable));
 }
+
+/** Returns the amount of the intent's token, in base units. */
+export const sumOf = ({ token: own }: Intent, amounts: readonly TokenAmount[]): bigint =>
+  amounts
+    .filter(({ token }) => isSame(token, own))
+    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 
 const isTransferFrom = (token: string) => (call: { target: string; function: string }) =>
   isSame(call.target, token) &&
@@ -107,8 +120,8 @@ const isTransferFrom = (token: string) => (call: { target: string; function: str
 function useStreams() {
   const { intent, chains } = useAbout();
   const { say } = useSpeech();
-  return ({ who, token, units, isReturn = false }: Share): Stream => ({
-    key: `${who} ${token} ${isReturn}`,
+  return ({ who, token, units, isReturn = false, isAwaited = false }: Share): Stream => ({
+    key: `${who} ${token} ${isReturn} ${isAwaited}`,
     name: !who.startsWith("0x") ? (
       say(who as Exclude<Share["who"], Hex>)
     ) : isReturn ? (
@@ -122,7 +135,7 @@ function useStreams() {
     said: sayUnits(`${units}`, token, findToken(intent, chains, token), say),
     units: isSame(token, intent.token) ? units : 0n,
     isReturn,
-    isAwaited: who === "stillToPay",
+    isAwaited,
   });
 }
 

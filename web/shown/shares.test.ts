@@ -16,7 +16,10 @@ const { intent } = makeRecord({
 });
 const moved = (to: Hex, amount: string, of = token) => ({ token: of, to, amount });
 const said = (shares: Share[]) =>
-  shares.map(({ who, units, isReturn }) => `${who} ${units}${isReturn ? " back" : ""}`);
+  shares.map(
+    ({ who, units, isReturn, isAwaited }) =>
+      `${who} ${units}${isReturn ? " back" : ""}${isAwaited ? " later" : ""}`,
+  );
 
 describe("the recipients and their amounts", () => {
   test("an amount that no log explains is listed as used by the calls", () => {
@@ -54,6 +57,8 @@ describe("the recipients and their amounts", () => {
   test("only returns are listed if nothing was executed", () => {
     assert.deepEqual(said(sharesOut(intent, null, 7n)), [`${recovery} 7 back`]);
     assert.deepEqual(sharesOut(intent, null, 0n), []);
+    const both = sharesOut(intent, null, 7n, 2n);
+    assert.deepEqual(said(both), [`${recovery} 7 back`, `${recovery} 2 back later`]);
   });
 });
 

@@ -12,6 +12,8 @@ export type Share = {
   /** In base units of `token`. */
   readonly units: bigint;
   readonly isReturn?: boolean;
+  /** True if the money has not moved yet. */
+  readonly isAwaited?: boolean;
 };
 
 /**
@@ -21,10 +23,17 @@ export type Share = {
 type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
 
 /**
- * @param returned the amount of the intent's token that went to `recovery`, or that can only go to
- *   `recovery`
+ * @param returned the amount of the intent's token that went to `recovery`. In a saved receipt,
+ *   this includes money that can only go to `recovery`, because the proof does not show whether it
+ *   did
+ * @param awaited the amount that can only go to `recovery`, but has not been sent yet
  */
-export function sharesOut(intent: Intent, execution: Taken | null, returned: bigint): Share[] {
+export function sharesOut(
+  intent: Intent,
+  execution: Taken | null,
+  returned: bigint,
+  awaited = 0n,
+): Share[] {
   const { token, recovery } = intent;
   const isOwn = (share: Share) => isSame(share.token, token);
   const moved = merged(
@@ -46,6 +55,7 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
   const others: Share[] = [
     { who: "byCalls", token, units: rest },
     { who: recovery, token, units: returned, isReturn: true },
+    { who: recovery, token, units: awaited, isReturn: true, isAwaited: true },
   ];
   return [...given, ...others].filter(({ units }) => units > 0n);
 }

@@ -12,7 +12,7 @@ type Ribbon = {
   readonly units: bigint;
   /** Money that does not go to its intended recipient. */
   readonly isReturn?: boolean;
-  /** Money that has not arrived yet. */
+  /** Money that has not moved yet. The ribbon is pale and has a dashed outline. */
   readonly isAwaited?: boolean;
 };
 
@@ -105,7 +105,7 @@ function drawSide(
       `M${edge} ${row}C${bend} ${row} ${bend} ${y} ${middle} ${y}` +
       `v${wide}C${bend} ${y + wide} ${bend} ${row + wide} ${edge} ${row + wide}z`;
     y += wide;
-    const name = isReturn ? "flow-return" : isAwaited ? "flow-ribbon flow-awaited" : "flow-ribbon";
-    return ["path", { d, class: name }];
+    const name = isReturn ? "flow-return" : "flow-ribbon";
+    return ["path", { d, class: isAwaited ? `${name} flow-awaited` : name }];
   });
 }
