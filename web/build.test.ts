@@ -84,4 +84,4 @@ describe("the web build", () => {
 });
 
 /** The gzipped size of each page's scripts in bytes. A difference of 300 bytes is allowed. */
-const pinned = { dashboard: 75_100, page: 65_900, receipt: 42_270 };
+const pinned = { dashboard: 75_100, page: 66_360, receipt: 42_270 };

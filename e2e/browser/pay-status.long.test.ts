@@ -6,6 +6,8 @@ import { describe, test } from "node:test";
 import { assertSound } from "./browser.ts";
 import {
   create,
+  createOrder,
+  expire,
   mint,
   readCode,
   servePayPage,
@@ -15,7 +17,7 @@ import {
   transferTo,
 } from "./pay-page.ts";
 
-const { service, site, open, page, honest, paid, stuck, executed } = await servePayPage();
+const { service, site, open, page, honest, paid, stuck, executed, returned } = await servePayPage();
 
 describe("the status on the payment page", () => {
   const stuckText = (reason: string) =>
@@ -60,7 +62,7 @@ describe("the status on the payment page", () => {
   test("a paid address shows what happens if it does not complete", async () => {
     await page.goto(`${site}/a/${paid.address}`);
     await page
-      .getByText(/completes automatically. If it doesn’t complete by .*, the money goes to/)
+      .getByText(/only then does the recipient get the money. If it doesn’t complete by .*, the/)
       .waitFor();
   });
 
@@ -109,5 +111,45 @@ describe("the status on the payment page", () => {
       .waitFor();
     await page.locator("#returns > summary").click();
     await page.getByText("wallets may show this address as a smart contract").waitFor();
+  });
+
+  test("a completed payment does not say what it will do or what happens otherwise", async () => {
+    await page.goto(`${site}/a/${executed.address}`);
+    await page.getByText("There’s nothing more to do.").waitFor();
+    await page.getByRole("heading", { name: "How this was verified" }).waitFor();
+    assert.equal(await page.getByText("collects up to").count(), 0);
+    assert.equal(await page.getByText("If the payment doesn’t complete").count(), 0);
+  });
+
+  test("the status shows how much arrived and who can send it to the return address", async () => {
+    const record = await createOrder(service, 500);
+    await mint(service, record.address, 10_000_000n);
+    await expire(service, 600, [returned]);
+    await page.route("**/events", (route) => route.fulfill({ status: 503 }));
+    await page.goto(`${site}/a/${record.address}`);
+    const { symbol } = token;
+    await page.getByText(`Only 10 of 25 ${symbol} arrived. This payment expired`).waitFor();
+    await page.getByText("Anyone can send it there.").waitFor();
+    assert.equal(await page.getByText("within minutes").count(), 0, "no executor runs");
+    const awaited = page.locator("figure.flow .flow-awaited");
+    await awaited.waitFor();
+    const executor = { purpose: "recover", phase: "waiting", attempts: 0, reason: null };
+    await page.route("**/status", async (route) => {
+      const status = await (await route.fetch()).json();
+      return route.fulfill({
+        json: { ...status, executor: { ...executor, transactionHash: null } },
+      });
+    });
+    await page.reload();
+    await page.getByText("This usually happens automatically within minutes.").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await expire(service, 1, [record]);
+    await page.reload();
+    await page.getByText(`Only 10 of 25 ${symbol} arrived. This payment didn’t`).waitFor();
+    await page.locator("figure.flow .flow-return").waitFor();
+    assert.equal(await awaited.count(), 0);
+    await page.goto(`${site}/a/${returned.address}`);
+    await page.getByText("This payment didn’t complete").waitFor();
+    assert.equal(await page.getByText(/^Only/).count(), 0, "the full amount arrived");
   });
 });

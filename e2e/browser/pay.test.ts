@@ -378,7 +378,7 @@ describe("an ordinary intent", () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
-    await page.getByText(`This payment lets Demo Shop take up to 25`).waitFor();
+    await page.getByText(`Demo Shop collects up to 25 ${token.symbol} of this payment.`).waitFor();
     assert.equal(await page.getByText("chose who receives the money").count(), 0);
     await page.getByText("Address verified").waitFor();
     await page.getByText(`spend up to 25 ${token.symbol} from this address`).waitFor();

@@ -331,7 +331,7 @@ describe("the four steps of a payment", () => {
     const rail = page.locator(".rail");
     const steps = rail.locator("li");
     await page.getByText("Waiting for payment").first().waitFor();
-    assert.deepEqual(await steps.allInnerTexts(), ["Requested", "Sent", "Received", "Completed"]);
+    assert.deepEqual(await steps.allInnerTexts(), ["Requested", "Sent", "Paid", "Completed"]);
     await mint(service, record.address, 10_000_000n);
     await page.getByText("Underpaid").waitFor();
     assert.equal(await steps.nth(0).getAttribute("aria-current"), "step", "a part is no step");
@@ -339,7 +339,7 @@ describe("the four steps of a payment", () => {
     await mint(service, record.address, 15_000_000n);
     await rail.getByText("30 s").waitFor();
     const texts = (await steps.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " "));
-    assert.deepEqual(texts, ["Requested", "Sent", "Received 30 s", "Completed"]);
+    assert.deepEqual(texts, ["Requested", "Sent", "Paid 30 s", "Completed"]);
     assert.equal(await steps.nth(2).getAttribute("aria-current"), "step");
     await page.setViewportSize({ width: 360, height: 740 });
     await page.goto(urlOf(order));

@@ -187,7 +187,7 @@ describe("a browser without a wallet", () => {
     const url = `${new URL(service.baseUrl).origin}/a/${(await createOrder(service)).address}`;
     await page.goto(url);
     const link = (name: string) => page.getByRole("link", { name }).getAttribute("href");
-    await page.getByText("No wallet found in this browser.").waitFor();
+    await page.getByText("No wallet found here.").waitFor();
     const encoded = encodeURIComponent(url);
     assert.equal(await link("MetaMask"), `https://link.metamask.io/dapp/${url.slice(7)}`);
     assert.equal(await link("Coinbase Wallet"), `https://go.cb-w.com/dapp?cb_url=${encoded}`);

@@ -21,9 +21,14 @@ const ways = [
 ] as const;
 type Way = (typeof ways)[number][0];
 
-type AskProps = { owed: string; wallets: ReactNode };
+type AskProps = {
+  owed: string;
+  /** False if the payment may not complete after the payer has paid. */
+  isClear: boolean;
+  wallets: ReactNode;
+};
 
-export function Ask({ owed, wallets }: AskProps) {
+export function Ask({ owed, isClear, wallets }: AskProps) {
   const { record, token, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
   const [way, setWay] = useState<Way>("address");
@@ -43,6 +48,10 @@ export function Ask({ owed, wallets }: AskProps) {
             }
             chain={<b>{chainName}</b>}
           />
+        </p>
+        {/* A narrow screen has no space for this hint, because the whole card must fit on it. */}
+        <p className="text-xs text-soft max-sm:hidden">
+          {say("ownAddress")} {isClear && say("completesLater")}
         </p>
         <GoesElse />
         {way !== "exchange" && wallets}

@@ -81,9 +81,11 @@ export function Details(props: DetailsProps) {
               <WouldHappen {...{ simulated, standing, onRetry }} />
             </Section>
           )}
-          <Section title={say("otherwiseTitle")}>
-            <StillOtherwise />
-          </Section>
+          {standing.state !== "executed" && (
+            <Section title={say("otherwiseTitle")}>
+              <StillOtherwise />
+            </Section>
+          )}
           <Section title={say("checkedTitle")}>
             <StillEvidence />
           </Section>

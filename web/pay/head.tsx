@@ -79,7 +79,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
           )}
         </p>
       </div>
-      <Effect />
+      {!isOver(standing) && <Effect />}
       <StateLine {...{ standing, news }} />
     </div>
   );
@@ -90,7 +90,7 @@ const sharesMax = 4;
 
 /**
  * Summarizes the payment in one sentence. If the payment goes to a few recipients, also lists their
- * shares.
+ * shares. After the outcome, the receipt lists who received the money instead.
  */
 function Effect() {
   const { chains, intent, token } = useAbout();
@@ -173,7 +173,7 @@ function TimeLeft({ standing, news, isWaiting }: HeadProps) {
   );
 }
 
-const steps: readonly Key[] = ["stepRequested", "stepSent", "stepReceived", "stateExecuted"];
+const steps: readonly Key[] = ["stepRequested", "stepSent", "paidBy", "stateExecuted"];
 
 type RailProps = { standing: Standing; isSent: boolean };
 

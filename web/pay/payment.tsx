@@ -87,7 +87,7 @@ export function Payment() {
             </div>
           ) : (
             <Body standing={standing} hazards={hazards} receipt={receipt}>
-              <Ask owed={owed} wallets={buttons} />
+              <Ask owed={owed} isClear={standing.doubts.length === 0} wallets={buttons} />
             </Body>
           )}
         </section>

@@ -1,17 +1,23 @@
 // Shows the outcome instead of the payment options, once the calls have run or can no longer run.
 
-import type { AddressRecord, Hex } from "executable-address";
+import { type AddressRecord, type Hex, requestedAmount } from "executable-address";
 import type { ProvedReceipt } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
-import { ask, type News, type Standing, type Wallet } from "executable-address-element/page";
+import {
+  ask,
+  formatUnits,
+  type News,
+  type Standing,
+  type Wallet,
+} from "executable-address-element/page";
 import { useEffect, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { GroupedAddress, Party, ShortParty } from "../shown/address-text.tsx";
 import { explorerLink } from "../shown/explorer.ts";
-import { MoneyFlow, shareOutcome } from "../shown/money-flow.tsx";
+import { MoneyFlow, shareOutcome, sumOf } from "../shown/money-flow.tsx";
 import { nowSeconds } from "../shown/news.ts";
 import { fetchProof, type Proved, useProved } from "../shown/proved.ts";
-import { type Share, sharesIn } from "../shown/shares.ts";
+import { type Share, sharesIn, sumShares } from "../shown/shares.ts";
 import { Explored, Transaction } from "../shown/transaction.tsx";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { sayMoment } from "../shown/words/say-when.ts";
@@ -39,6 +45,7 @@ export function Receipt({ standing, news }: ReceiptProps) {
   return (
     <div className="ask-all">
       <p className="mb-3">
+        <Shortfall status={status} proved={proved} />
         <Said as={texts[state]} address={<ShortParty address={intent.recovery} />} />
       </p>
       <Lines status={status} proved={proved} />
@@ -61,6 +68,24 @@ export function Receipt({ standing, news }: ReceiptProps) {
       )}
       <Keep />
     </div>
+  );
+}
+
+/** Says how much arrived if this was not enough, because the payment could then not complete. */
+function Shortfall({ status, proved }: LinesProps) {
+  const { intent, token, sayAmount } = useAbout();
+  if (!status || status.execution) return null;
+  const found = proved === "awaited" ? undefined : proved;
+  const paid = sumShares(sharesIn(intent, found?.payments ?? [], 0n));
+  const known = sumOf(intent, [...status.recoveries, ...status.recoverable]);
+  // The owner of the return address can move money in other ways, which only the payments show.
+  const arrived = paid > known ? paid : known;
+  if (arrived === 0n || arrived >= BigInt(intent.amount)) return null;
+  const received = formatUnits(`${arrived}`, token?.decimals ?? 0);
+  return (
+    <>
+      <Said as="onlyArrived" received={received} amount={sayAmount(requestedAmount(intent))} />{" "}
+    </>
   );
 }
 
@@ -88,7 +113,7 @@ function Lines({ status, proved }: LinesProps) {
           ? [[say("receivedBy"), <Receivers key="to" received={received} />] as const]
           : []),
         [
-          say("address"),
+          say("payAddress"),
           <span key="to" className="flex items-start gap-2">
             <Identicon address={record.address} />
             <GroupedAddress address={record.address} />
@@ -251,9 +276,21 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
           <Said as="otherWill" amount={sayHeld({ token, amount })} address={recovery} />
         </li>
       ))}
+      {status.recoverable.length > 0 && (
+        <li className="text-sm text-soft">
+          {isReturning(status) && say("sentSoon")} {say("anyoneSends")}
+        </li>
+      )}
     </ul>
   );
 }
+
+/**
+ * Returns whether the executor is sending money to `recovery`, or will do so without a known delay.
+ */
+const isReturning = ({ executor }: ServiceStatus): boolean =>
+  executor?.purpose === "recover" &&
+  (executor.phase === "sent" || (executor.phase === "waiting" && executor.reason === null));
 
 type Verdict = { is: "unknown" } | { is: "contradicted" } | { is: "confirmed"; block: number };
 
