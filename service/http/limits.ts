@@ -1,4 +1,4 @@
-// The limits of one server on pending requests, connections, event streams, and caches.
+// The limits of one server on new intents, requests, connections, event streams, and caches.
 
 export type Limits = {
   /** The minimum and maximum time until the `expirationTimestamp` of a new intent, in seconds. */

@@ -1,5 +1,5 @@
-// The objects and functions on which the routes depend. Most routes declare only the parts that
-// they use.
+// The objects and functions on which the routes depend. roles/api.ts creates them. A function that
+// needs only a few can declare these with `Pick`, so that its tests need no others.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";

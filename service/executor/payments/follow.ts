@@ -5,7 +5,7 @@ import type { FollowMemory, Turn } from "../../follow/parts.ts";
 import type { Pass } from "../pass.ts";
 import type { ScanMemory } from "./scan.ts";
 
-/** Returns the parameters for reading logs with ../follow/ and saving payments for the executor. */
+/** Returns the parameters of `sweep`, which reads logs and saves payments for the executor. */
 export function followTurn(pass: Pass<ScanMemory & { follow: FollowMemory }>): Turn {
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
