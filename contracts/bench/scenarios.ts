@@ -23,7 +23,7 @@ import {
   toFactory,
 } from "../testing/local-chain.ts";
 import { limitCalldata } from "./limit.ts";
-import { partsOf } from "./parts.ts";
+import { splitGas } from "./split-gas.ts";
 import { stateGas } from "./state-gas.ts";
 
 type Figures = Record<string, Record<string, number>>;
@@ -68,7 +68,7 @@ export async function measure(): Promise<{ figures: Figures; parts: Record<strin
 async function measureParts(chain: Chain, token: Address) {
   const intent = await funded(chain, token, [transfer(token, recovery, unit)]);
   const receipt = await chain.send(factoryAddress, toFactory("execute", [intent]));
-  return partsOf(chain, receipt.transactionHash);
+  return splitGas(chain, receipt.transactionHash);
 }
 
 async function measureToken(chain: Chain, token: Address, shop: Address) {

@@ -7,7 +7,7 @@ import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable
 import type { Kysely, Transaction } from "kysely";
 import { groupsOf, inGroups, statementRows } from "../flow/groups.ts";
 import { together } from "../flow/together.ts";
-import type { Payment } from "../follow/parts.ts";
+import type { Payment } from "../follow/payment.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Hex, zeroAddress } from "executable-address";
 import { proveEvent } from "executable-address/webhook";
-import type { Payment } from "../follow/parts.ts";
+import type { Payment } from "../follow/payment.ts";
 import { openEvents } from "../testing/events-world.ts";
 import { paymentTo } from "../testing/payments.ts";
 import { paymentsMax, saveOwnPayments } from "./payments.ts";

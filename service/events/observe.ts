@@ -26,7 +26,7 @@ import { limitLogs, messageKind } from "../flow/log-limit.ts";
 import { backoff } from "../flow/wait.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { ChainLoop } from "../follow/loop.ts";
-import type { Anchor } from "../follow/parts.ts";
+import type { Anchor } from "../follow/payment.ts";
 import { decodeRecord } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 import type { AddressOf, MovedElsewhere } from "./elsewhere/amounts.ts";

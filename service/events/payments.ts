@@ -14,7 +14,7 @@
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { groupsOf, inGroups, statementRows } from "../flow/groups.ts";
-import type { Payment } from "../follow/parts.ts";
+import type { Payment } from "../follow/payment.ts";
 import { findOfOtherChains, findRequested } from "../store/find-records.ts";
 import type { Tables } from "../store/tables.ts";
 

@@ -8,7 +8,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { NetworkEvent } from "../chain/rpc/endpoint-record.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
-import type { FollowEvent } from "../follow/parts.ts";
+import type { FollowEvent } from "../follow/context.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import { failureLabel, type Reason } from "./ledger/reasons.ts";
 

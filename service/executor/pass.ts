@@ -7,7 +7,7 @@ import { executionGasMax } from "../chain/execution-gas.ts";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { Block } from "../chain/rpc/json-rpc.ts";
 import type { View } from "../chain/rpc/view.ts";
-import type { FollowTuning } from "../follow/parts.ts";
+import type { FollowTuning } from "../follow/context.ts";
 import type { ExecutorEvent } from "./events.ts";
 import type { Fence } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";

@@ -13,7 +13,7 @@ import type { View } from "../chain/rpc/view.ts";
 import { type Closed, noneClosed } from "../events/watches.ts";
 import { dayOf } from "../flow/days.ts";
 import { noteRecipients, transfersSince } from "../follow/logs.ts";
-import type { FollowMemory } from "../follow/parts.ts";
+import type { FollowMemory } from "../follow/memory.ts";
 import type { Parts } from "./pass.ts";
 import type { ScanMemory } from "./payments/scan.ts";
 
@@ -136,8 +136,8 @@ async function isPaidSince(
   // A record that was already expired when it was created does not wake the chain, but its address
   // can receive money.
   await noteRecipients({ store: ledger, memory: follow, tuning });
-  const turn = { view, chain, memory: follow, tuning };
-  const transfers = await transfersSince(turn, anchor, rest.checks);
+  const context = { view, chain, memory: follow, tuning };
+  const transfers = await transfersSince(context, anchor, rest.checks);
   rest.checkedMs = clock();
   if (!transfers) return true;
   const paid = new Set(transfers.map(({ address }) => address));

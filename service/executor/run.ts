@@ -11,7 +11,7 @@ import { openRelays, type Relays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
 import { once } from "../flow/together.ts";
-import { type FollowMemory, openFollowMemory } from "../follow/parts.ts";
+import { type FollowMemory, openFollowMemory } from "../follow/memory.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
 import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
@@ -28,7 +28,7 @@ import type { Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
 import { min } from "./money/fees.ts";
 import type { Parts, Pass } from "./pass.ts";
-import { followTurn } from "./payments/follow.ts";
+import { sweepContext } from "./payments/follow.ts";
 import { openScanMemory, type ScanMemory, scanNewRecords } from "./payments/scan.ts";
 import { type HoldingsMemory, openHoldingsMemory } from "./payments/vaults.ts";
 import {
@@ -143,7 +143,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const nowSeconds = readChainClock(memory, view.head, parts.clock());
   const pass: Pass<Memory> = { parts, memory, fence, view, nowSeconds, signer: parts.signers[0] };
 
-  const { upTo, isOld } = await sweep(followTurn(pass));
+  const { upTo, isOld } = await sweep(sweepContext(pass));
   parts.onSwept?.();
   const keys: SendingKey[] = [];
   for (const signer of parts.signers) keys.push(await openKey({ ...pass, signer }));

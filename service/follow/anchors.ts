@@ -9,7 +9,9 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { View } from "../chain/rpc/view.ts";
 import type { Tables } from "../store/tables.ts";
-import type { Anchor, FollowMemory, Turn } from "./parts.ts";
+import type { SweepContext } from "./context.ts";
+import type { FollowMemory } from "./memory.ts";
+import type { Anchor } from "./payment.ts";
 
 const storedAnchorsMax = 256;
 
@@ -108,7 +110,7 @@ const startMarginSeconds = 3600;
  */
 const deepReorgBlocks = 256;
 
-/** The position from which an iteration of the chain's loop reads blocks. */
+/** The position from which a sweep reads blocks. */
 export type Position = {
   /** The next block to read. */
   next: number;
@@ -124,14 +126,14 @@ export type Position = {
  *   the newest block, or 0 if there is no anchor.
  */
 export async function findPosition(
-  turn: Turn,
+  context: SweepContext,
   target: number,
 ): Promise<Position & { aheadBlocks: number }> {
-  const { store, view, tuning, memory } = turn;
+  const { store, view, tuning, memory } = context;
   const head = view.head.number;
   const newest = await store.findAnchor();
   if (!newest) {
-    const next = await startBlock(turn, target);
+    const next = await startBlock(context, target);
     return { next, cursor: next - 1, aheadBlocks: 0 };
   }
   const aheadBlocks = newest.number - head;
@@ -141,13 +143,13 @@ export async function findPosition(
   }
   let found: Anchor | undefined = below;
   let oldest = below;
-  while (found && !(await isAncestor(turn, found))) {
+  while (found && !(await isAncestor(context, found))) {
     oldest = found;
     found = await store.findAnchor(found.number);
   }
   const number = found?.number ?? Math.max(0, oldest.number - deepReorgBlocks);
   const isLost = found !== below;
-  if (isLost) await goBackTo(turn, number);
+  if (isLost) await goBackTo(context, number);
   const again = Math.min(number, target) + 1 - tuning.resweepBlocks;
   const next = Math.max(0, again, Math.min(memory.heavyBlock, number) + 1);
   const cursor = isLost ? (found?.number ?? next - 1) : newest.number;
@@ -155,7 +157,7 @@ export async function findPosition(
 }
 
 /** Removes the data from blocks above `number`, which may have been replaced. */
-async function goBackTo({ store, memory, report }: Turn, number: number): Promise<void> {
+async function goBackTo({ store, memory, report }: SweepContext, number: number): Promise<void> {
   await store.undoAbove(number);
   memory.heavyBlock = Math.min(memory.heavyBlock, number);
   for (const [name, end] of memory.shown) if (end.number > number) memory.shown.delete(name);
@@ -173,7 +175,7 @@ const linksMax = 64;
  * Stores the hashes of the newest block and its parent in `links`. Deletes all older hashes unless
  * it is certain that the newest block descends from their blocks.
  */
-export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
+export async function noteLinks({ view, memory: { links } }: SweepContext): Promise<void> {
   const { number, hash, parentHash } = view.head;
   if (links.get(number - 1) !== parentHash && !(await isSecondNext(view, links))) links.clear();
   for (const each of links.keys()) {
@@ -197,7 +199,7 @@ async function isSecondNext({ head, read }: View, links: FollowMemory["links"]):
 
 /** Returns whether the block is in the current chain. */
 export async function isAncestor(
-  { view, memory }: Turn,
+  { view, memory }: SweepContext,
   { number, hash }: Anchor,
 ): Promise<boolean> {
   if (number > view.head.number) return false;
@@ -211,7 +213,7 @@ export async function isAncestor(
  * Returns the first block to read if there is no anchor: a block an hour older than the oldest
  * record, or a block near the newest block if there are no records.
  */
-async function startBlock({ store, tuning, view }: Turn, target: number): Promise<number> {
+async function startBlock({ store, tuning, view }: SweepContext, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();
   if (oldest === undefined) return Math.max(0, target + 1 - tuning.resweepBlocks);
   const latestSeconds = oldest - startMarginSeconds;

@@ -9,7 +9,7 @@
 //
 // The two forms of the query find the same payments. The list of recipients is read after the
 // newest block is known, and records are never deleted. So the list contains every address whose
-// balance was read in an earlier iteration. If a record is created while logs are read, the
+// balance was read in an earlier sweep. If a record is created while logs are read, the
 // record's balance is read later, at this newest block or at a later block.
 //
 // The query also includes look-alikes: tokens that imitate a listed token. If an endpoint refuses
@@ -38,7 +38,9 @@ import {
 } from "../chain/rpc/json-rpc.ts";
 import { classifyError, statedLogRange } from "../chain/rpc/node-errors.ts";
 import type { EndpointClient } from "../chain/rpc/view.ts";
-import type { Anchor, FollowMemory, Payment, Range, Turn } from "./parts.ts";
+import type { SweepContext } from "./context.ts";
+import type { FollowMemory } from "./memory.ts";
+import type { Anchor, Payment, Range } from "./payment.ts";
 
 /**
  * `shown`: the endpoint returned the logs. `end` is the last block of the range. `isHeavy` means
@@ -69,36 +71,36 @@ const unanswered = "the endpoint did not answer the query for logs in time";
 /**
  * Reads the transfers in a range of blocks, including look-alikes. If the endpoint refuses one
  * query for all tokens, requests the listed tokens and the look-alikes separately. If the endpoint
- * refuses only the look-alikes, the next iterations omit the look-alikes.
+ * refuses only the look-alikes, the next sweeps omit the look-alikes.
  */
 export async function readLogs(
   client: EndpointClient,
-  turn: Turn,
+  context: SweepContext,
   range: Range,
 ): Promise<LogsAnswer> {
-  const { memory } = turn;
-  const { wanted, lookalikes } = tokensOf(turn);
-  const tokens = chooseTokens(client, turn);
-  const answer = await readTokens(client, turn, range, tokens);
+  const { memory } = context;
+  const { wanted, lookalikes } = tokensOf(context);
+  const tokens = chooseTokens(client, context);
+  const answer = await readTokens(client, context, range, tokens);
   const isRefused = answer.kind === "refused" && !answer.isLimited;
   if (!isRefused || tokens.length === wanted.length) return answer;
-  const listed = await readTokens(client, turn, range, wanted);
+  const listed = await readTokens(client, context, range, wanted);
   if (listed.kind !== "shown") return listed;
-  const others = await readTokens(client, turn, range, lookalikes);
+  const others = await readTokens(client, context, range, lookalikes);
   if (others.kind === "shown" && others.end.hash === listed.end.hash) {
     return { ...listed, transfers: [...listed.transfers, ...others.transfers] };
   }
-  if (others.kind === "refused") recordLookalikesRefused(client.record, memory.turn);
+  if (others.kind === "refused") recordLookalikesRefused(client.record, memory.sweepNumber);
   return listed;
 }
 
 /** Returns the tokens to request from the endpoint now. */
 function chooseTokens(
   { record }: EndpointClient,
-  turn: Pick<Turn, "chain" | "memory">,
+  context: Pick<SweepContext, "chain" | "memory">,
 ): readonly Hex[] {
-  const { wanted, lookalikes } = tokensOf(turn);
-  const isResting = turn.memory.turn < record.logs.lookalikesFromTurn;
+  const { wanted, lookalikes } = tokensOf(context);
+  const isResting = context.memory.sweepNumber < record.logs.lookalikesFromSweep;
   return isResting ? wanted : [...wanted, ...lookalikes];
 }
 
@@ -106,7 +108,7 @@ function chooseTokens(
  * `wanted` are the listed tokens and the tokens that open addresses request. `lookalikes` are the
  * look-alikes that no open address requests.
  */
-function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
+function tokensOf({ chain, memory }: Pick<SweepContext, "chain" | "memory">) {
   const { tokens } = memory.delisted;
   return {
     wanted: tokens.length === 0 ? chain.tokens : [...chain.tokens, ...tokens],
@@ -121,14 +123,14 @@ function tokensOf({ chain, memory }: Pick<Turn, "chain" | "memory">) {
  */
 async function readTokens(
   client: EndpointClient,
-  turn: Turn,
+  context: SweepContext,
   range: Range,
   tokens: readonly Hex[],
 ): Promise<LogsAnswer> {
-  const { memory } = turn;
+  const { memory } = context;
   let refusal: { form: Form; answer: LogsAnswer } | undefined;
-  for (const form of formsFor(turn, client.record, range)) {
-    const answer = await readInForm(form, client, turn, range, tokens);
+  for (const form of formsFor(context, client.record, range)) {
+    const answer = await readInForm(form, client, context, range, tokens);
     if (answer.kind === "absent") return answer;
     if (answer.kind === "shown") {
       if (refusal?.form) recordLogsByTokens(client.record);
@@ -140,7 +142,7 @@ async function readTokens(
     if (answer.isLimited) break;
   }
   const { answer } = refusal!;
-  return range.from === range.to ? readBlock(client, turn, range.from, tokens, answer) : answer;
+  return range.from === range.to ? readBlock(client, context, range.from, tokens, answer) : answer;
 }
 
 /**
@@ -153,11 +155,11 @@ async function readTokens(
 function readInForm(
   form: Form,
   client: EndpointClient,
-  turn: Turn,
+  context: SweepContext,
   range: Range,
   tokens: readonly Hex[],
 ): Promise<LogsAnswer> {
-  const { head } = turn.view;
+  const { head } = context.view;
   const { to } = range;
   const isHead = to === head.number;
   const logs = logsCall(range, tokens, form);
@@ -171,8 +173,8 @@ function readInForm(
     if (!list || "error" in list) {
       return refusalOf(list?.error ?? { code: 0, message: "" }, range);
     }
-    const { count, transfers } = transfersIn(list.result, turn, range);
-    noteLogs(turn.memory, form, range, count);
+    const { count, transfers } = transfersIn(list.result, context, range);
+    noteLogs(context.memory, form, range, count);
     return { kind: "shown", end: { number: to, hash }, transfers, isHeavy: false };
   });
 }
@@ -196,12 +198,12 @@ function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
  *   the query
  */
 export async function transfersSince(
-  { view, chain, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,
+  { view, chain, ...of }: Pick<SweepContext, "view" | "chain" | "memory" | "tuning">,
   anchor: Anchor,
-  turn: number,
+  nth: number,
 ): Promise<Payment[] | undefined> {
   const range = { from: anchor.number + 1, to: Number.POSITIVE_INFINITY };
-  const [first, ...others] = view.clients(turn).slice(0, view.quorum);
+  const [first, ...others] = view.clients(nth).slice(0, view.quorum);
   const writeCall = (client: EndpointClient) => {
     const tokens = chooseTokens(client, { chain, memory: of.memory });
     return logsCall(range, tokens, formsFor(of, client.record, range)[0]);
@@ -227,7 +229,7 @@ export async function transfersSince(
  */
 async function readBlock(
   client: EndpointClient,
-  turn: Turn,
+  context: SweepContext,
   number: number,
   tokens: readonly Hex[],
   refusal: LogsAnswer,
@@ -240,7 +242,7 @@ async function readBlock(
     const answer = await query(client, [...calls, blockCall(number)], (answers) => {
       const block = blockOf(resultOf(answers.pop()));
       const found = answers.flatMap((answer) => logsIn(resultOf(answer)));
-      const { transfers } = transfersIn(found, turn, range);
+      const { transfers } = transfersIn(found, context, range);
       if (transfers.some(({ blockHash }) => blockHash !== block.hash)) return absent;
       return { kind: "shown", end: { number, hash: block.hash }, transfers, isHeavy: true };
     });
@@ -296,7 +298,7 @@ function logsIn(result: unknown): unknown[] {
  */
 function transfersIn(
   logs: unknown,
-  { chain, memory }: Pick<Turn, "chain" | "memory">,
+  { chain, memory }: Pick<SweepContext, "chain" | "memory">,
   { from, to }: Range,
 ) {
   if (!Array.isArray(logs)) throw unlike("a list of logs", logs);
@@ -368,7 +370,7 @@ const delistedMax = 32;
  * only as a look-alike is also unlisted. The first call in a process reads all records. Later calls
  * read only new records.
  */
-export async function noteDelisted({ chain, store, memory }: Turn): Promise<void> {
+export async function noteDelisted({ chain, store, memory }: SweepContext): Promise<void> {
   const { delisted } = memory;
   for (let isEnd = false; !isEnd; ) {
     const found = await store.findRequestedTokens(delisted.seq);
@@ -382,8 +384,8 @@ export async function noteDelisted({ chain, store, memory }: Turn): Promise<void
 }
 
 type ListOf = {
-  store: Pick<Turn["store"], "findCreated">;
-  tuning: Pick<Turn["tuning"], "recipientsMax">;
+  store: Pick<SweepContext["store"], "findCreated">;
+  tuning: Pick<SweepContext["tuning"], "recipientsMax">;
   memory: FollowMemory;
 };
 

@@ -11,8 +11,9 @@ import {
 } from "../chain/rpc/endpoint-record.ts";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import type { EndpointClient } from "../chain/rpc/view.ts";
+import type { SweepContext } from "./context.ts";
 import { type LogsAnswer, readLogs } from "./logs.ts";
-import type { Range, Turn } from "./parts.ts";
+import type { Range } from "./payment.ts";
 
 export type Shown = Extract<LogsAnswer, { kind: "shown" }> & { client: EndpointClient };
 type Refused = Extract<LogsAnswer, { kind: "refused" }> & { client: EndpointClient };
@@ -30,8 +31,12 @@ export type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refuse
  *
  * @throws {ChainUnavailable} if no endpoint answers, or if two endpoints have different blocks
  */
-export async function readRange(turn: Turn, range: Range, count: number): Promise<RangeReading> {
-  const answers = await requestRange(turn, range, count);
+export async function readRange(
+  context: SweepContext,
+  range: Range,
+  count: number,
+): Promise<RangeReading> {
+  const answers = await requestRange(context, range, count);
   const shown = answers.filter((each): each is Shown => each.kind === "shown");
   const refused = answers.filter((each): each is Refused => each.kind === "refused");
   if (shown.length + refused.length === 0) {
@@ -41,7 +46,7 @@ export async function readRange(turn: Turn, range: Range, count: number): Promis
   }
   assertOneEnd(shown);
   const failed = answers.length - shown.length;
-  const isRead = shown.length > 0 && !(await mustReadSmaller(turn, range, refused, failed));
+  const isRead = shown.length > 0 && !(await mustReadSmaller(context, range, refused, failed));
   const refusal = refused.findLast(({ isSlow }) => isSlow) ?? refused[0];
   return { shown, refused, refusal: isRead ? undefined : refusal };
 }
@@ -50,14 +55,19 @@ export async function readRange(turn: Turn, range: Range, count: number): Promis
  * Asks one endpoint after another until `count` endpoints have returned the range with the same
  * last block.
  */
-async function requestRange(turn: Turn, range: Range, count: number): Promise<RangeAnswer[]> {
-  const { memory, tuning } = turn;
+async function requestRange(
+  context: SweepContext,
+  range: Range,
+  count: number,
+): Promise<RangeAnswer[]> {
+  const { memory, tuning } = context;
   const blocks = range.to - range.from + 1;
   const answers: RangeAnswer[] = [];
-  for (const client of orderEndpoints(turn, blocks)) {
-    const answer = await readLogs(client, turn, range);
+  for (const client of orderEndpoints(context, blocks)) {
+    const answer = await readLogs(client, context, range);
     answers.push({ ...answer, client });
-    if (answer.kind === "refused" && answer.isSlow) recordLogsSlow(client.record, memory.turn);
+    if (answer.kind === "refused" && answer.isSlow)
+      recordLogsSlow(client.record, memory.sweepNumber);
     if (answer.kind !== "shown") continue;
     recordLogsShown(client.record, blocks, tuning.rangeBlocksMax);
     if (findAgreedHash(answers, count)) break;
@@ -105,31 +115,33 @@ function assertOneEnd(shown: readonly Shown[]): void {
  * @param failed the number of endpoints that did not return the range
  */
 async function mustReadSmaller(
-  turn: Turn,
+  context: SweepContext,
   range: Range,
   refused: readonly Refused[],
   failed: number,
 ): Promise<boolean> {
   if (refused.length === 0) return false;
-  const all = turn.view.clients(0);
-  const able = all.filter((client) => !isRefusing(turn, client)).length || all.length;
-  if (able - failed >= turn.view.quorum) return false;
-  return refused.some(({ isSlow }) => isSlow) || !(await refuseSingleBlock(turn, refused, range));
+  const all = context.view.clients(0);
+  const able = all.filter((client) => !isRefusing(context, client)).length || all.length;
+  if (able - failed >= context.view.quorum) return false;
+  return (
+    refused.some(({ isSlow }) => isSlow) || !(await refuseSingleBlock(context, refused, range))
+  );
 }
 
 /**
  * Returns whether all `refused` endpoints also refuse a single block, so that a smaller range does
- * not help. An endpoint that refuses a single block is not asked for logs in the next iterations.
+ * not help. An endpoint that refuses a single block is not asked for logs in the next sweeps.
  */
 async function refuseSingleBlock(
-  turn: Turn,
+  context: SweepContext,
   refused: readonly Refused[],
   { from, to }: Range,
 ): Promise<boolean> {
   for (const { client, message } of refused) {
-    const answer = from < to ? await readLogs(client, turn, { from: to, to }) : undefined;
+    const answer = from < to ? await readLogs(client, context, { from: to, to }) : undefined;
     if (answer && (answer.kind !== "refused" || answer.isSlow)) return false;
-    recordAllLogsRefused(client.record, turn.memory.turn, message);
+    recordAllLogsRefused(client.record, context.memory.sweepNumber, message);
   }
   return true;
 }
@@ -139,49 +151,49 @@ async function refuseSingleBlock(
  * the newest anchor comes first. Endpoints whose limit is smaller than the range come last, because
  * they would refuse the range.
  */
-function orderEndpoints(turn: Turn, blocks: number): EndpointClient[] {
+function orderEndpoints(context: SweepContext, blocks: number): EndpointClient[] {
   const isNarrow = ({ record }: EndpointClient) => Number(record.logs.rangeBlocks < blocks);
-  return findWilling(turn).toSorted((a, b) => isNarrow(a) - isNarrow(b));
+  return findWilling(context).toSorted((a, b) => isNarrow(a) - isNarrow(b));
 }
 
 /**
  * Returns the endpoints that were not slow recently and did not refuse all logs recently, or all
  * endpoints if there are none.
  */
-function findWilling(turn: Turn): EndpointClient[] {
-  const { memory, view } = turn;
-  const all = view.clients(memory.turn);
+function findWilling(context: SweepContext): EndpointClient[] {
+  const { memory, view } = context;
+  const all = view.clients(memory.sweepNumber);
   const shownUntil = ({ name }: EndpointClient) => memory.shown.get(name)?.number ?? -1;
-  const willing = all.filter((client) => !isSlow(turn, client) && !isRefusing(turn, client));
+  const willing = all.filter((client) => !isSlow(context, client) && !isRefusing(context, client));
   return (willing.length > 0 ? willing : all).toSorted((a, b) => shownUntil(a) - shownUntil(b));
 }
 
-const isSlow = ({ memory }: Turn, { record }: EndpointClient): boolean =>
-  record.logs.slowUntilTurn > memory.turn;
+const isSlow = ({ memory }: SweepContext, { record }: EndpointClient): boolean =>
+  record.logs.slowUntilSweep > memory.sweepNumber;
 
-const isRefusing = ({ memory }: Turn, { record }: EndpointClient): boolean =>
-  (record.logs.refusing?.untilTurn ?? 0) > memory.turn;
+const isRefusing = ({ memory }: SweepContext, { record }: EndpointClient): boolean =>
+  (record.logs.refusing?.untilSweep ?? 0) > memory.sweepNumber;
 
 /** Returns the number of blocks that a quorum of endpoints allows in one query. */
-export function computeRangeBlocks(turn: Turn): number {
-  const limits = findWilling(turn).map(({ record }) => record.logs.rangeBlocks);
+export function computeRangeBlocks(context: SweepContext): number {
+  const limits = findWilling(context).map(({ record }) => record.logs.rangeBlocks);
   limits.sort((a, b) => b - a);
-  return limits[Math.min(turn.view.quorum, limits.length) - 1]!;
+  return limits[Math.min(context.view.quorum, limits.length) - 1]!;
 }
 
 /**
  * Reduces the maximum number of blocks per query for every endpoint that did not return the range.
  * The new maximum is described at {@link shrinkLogRange}.
  *
- * @returns false if the iteration must end because the endpoint was slow or reported a rate limit
+ * @returns false if the sweep must end because the endpoint was slow or reported a rate limit
  */
 export function shrinkRange(
-  turn: Turn,
+  context: SweepContext,
   { shown, refused, refusal }: RangeReading,
   { from, to }: Range,
 ): boolean {
   const names = new Set(shown.map(({ client }) => client.name));
-  for (const { name, record } of turn.view.clients(0)) {
+  for (const { name, record } of context.view.clients(0)) {
     if (names.has(name)) continue;
     const own = refused.find(({ client }) => client.name === name);
     shrinkLogRange(record, to - from + 1, own?.statedBlocks);
@@ -193,10 +205,10 @@ export function shrinkRange(
  * Returns the names and error messages of the endpoints that refuse all logs, or undefined if the
  * other endpoints are enough for a quorum.
  */
-export function explainNoQuorum(turn: Turn): string | undefined {
-  const { view } = turn;
+export function explainNoQuorum(context: SweepContext): string | undefined {
+  const { view } = context;
   const all = view.clients(0);
-  const refusing = all.filter((client) => isRefusing(turn, client));
+  const refusing = all.filter((client) => isRefusing(context, client));
   if (refusing.length === 0 || all.length - refusing.length >= view.quorum) return undefined;
   return refusing.map(({ name, record }) => `${name}: ${record.logs.refusing!.message}`).join(", ");
 }

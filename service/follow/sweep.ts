@@ -1,9 +1,9 @@
-// Finds payments in the transfer logs of tokens. An iteration of the chain's loop reads the blocks
-// after the cursor, which is the newest anchor (anchors.ts). If a transfer goes to one of this
-// service's addresses, the payment is saved, and the address's balance is read later. Only balances
-// decide what happens next. So an invented log causes only an unnecessary read, but a missing log
-// would hide a payment. Therefore the cursor normally moves past a block only after a quorum of
-// endpoints has returned the block's logs.
+// Finds payments in the transfer logs of tokens. A sweep reads the blocks after the cursor, which
+// is the newest anchor (anchors.ts). If a transfer goes to one of this service's addresses, the
+// payment is saved, and the address's balance is read later. Only balances decide what happens
+// next. So an invented log causes only an unnecessary read, but a missing log would hide a payment.
+// Therefore the cursor normally moves past a block only after a quorum of endpoints has returned
+// the block's logs.
 //
 // The limits of a provider do not stop the scan. If an endpoint refuses a range of blocks, the
 // range is requested in smaller parts, and each part is saved. A block is a gap if no endpoint
@@ -17,8 +17,9 @@
 
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import { findPosition, isAncestor, noteLinks, type Position } from "./anchors.ts";
+import type { SweepContext } from "./context.ts";
 import { noteDelisted, noteRecipients } from "./logs.ts";
-import type { Anchor, Payment, Range, Turn } from "./parts.ts";
+import type { Anchor, Payment, Range } from "./payment.ts";
 import {
   computeRangeBlocks,
   explainNoQuorum,
@@ -34,7 +35,7 @@ import {
  */
 const uncorroboratedBlocksMax = 256;
 /**
- * Each iteration asks only one endpoint if at most this number of blocks is unread and one query
+ * Each sweep asks only one endpoint if at most this number of blocks is unread and one query
  * can contain all unread blocks.
  */
 const tipBlocksMax = 32;
@@ -44,45 +45,45 @@ const tipBlocksMax = 32;
  */
 const lagBlocksMax = 64;
 /**
- * The maximum number of ranges near the newest block that an iteration reads before it continues
+ * The maximum number of ranges near the newest block that a sweep reads before it continues
  * with older blocks.
  */
 const tipRangesMax = 3;
-/** A block becomes a gap after this number of iterations in which no endpoint returned its logs. */
+/** A block becomes a gap after this number of sweeps in which no endpoint returned its logs. */
 const refusalsMax = 3;
 
 /**
  * Reads the logs up to the newest block that has enough confirmations, and saves the payments.
  *
  * @returns `upTo` is the last block up to which all blocks were read. `isOld` is true if the
- *   endpoints are behind an anchor from an earlier iteration.
+ *   endpoints are behind an anchor from an earlier sweep.
  */
-export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean }> {
-  const { chain, memory, view, tuning } = turn;
+export async function sweep(context: SweepContext): Promise<{ upTo: number; isOld: boolean }> {
+  const { chain, memory, view, tuning } = context;
   const target = view.head.number - chain.paymentConfirmations;
   if (memory.readHead === view.head.hash) return { upTo: target, isOld: false };
-  await noteLinks(turn);
-  await noteRecipients(turn);
-  await noteDelisted(turn);
-  const { aheadBlocks, ...position } = await findPosition(turn, target);
+  await noteLinks(context);
+  await noteRecipients(context);
+  await noteDelisted(context);
+  const { aheadBlocks, ...position } = await findPosition(context, target);
   const { cursor } = position;
-  memory.turn++;
-  if (!(await readTip(turn, cursor, target))) return { upTo: cursor, isOld: false };
+  memory.sweepNumber++;
+  if (!(await readTip(context, cursor, target))) return { upTo: cursor, isOld: false };
   const steps: Steps = {
     target,
     // Near the newest block, only the endpoint that has returned the fewest blocks is asked. So
-    // after a few iterations, two endpoints have returned each block. For older blocks, a quorum is
-    // asked in the same iteration, because the cursor would otherwise be slower than the chain.
-    count: target - cursor <= Math.min(tipBlocksMax, computeRangeBlocks(turn)) ? 1 : view.quorum,
+    // after a few sweeps, two endpoints have returned each block. For older blocks, a quorum is
+    // asked in the same sweep, because the cursor would otherwise be slower than the chain.
+    count: target - cursor <= Math.min(tipBlocksMax, computeRangeBlocks(context)) ? 1 : view.quorum,
     // If the newest anchor is above the newest block, either the endpoints are behind or the chain
     // was reset. After a reset, the anchors above the newest block are wrong, and a new anchor
     // could hide the reset.
     savesAnchors: aheadBlocks <= 0,
   };
   for (let ranges = 0; ranges < tuning.rangesPerPass && position.next <= target; ranges++) {
-    if (!(await readNext(turn, position, steps))) break;
+    if (!(await readNext(context, position, steps))) break;
   }
-  forgetOldLogs(turn, target);
+  forgetOldLogs(context, target);
   if (aheadBlocks <= 0 && position.cursor >= target) memory.readHead = view.head.hash;
   return { upTo: position.next - 1, isOld: aheadBlocks > 0 && aheadBlocks <= lagBlocksMax };
 }
@@ -94,25 +95,25 @@ type Steps = { target: number; count: number; savesAnchors: boolean };
  * Reads the next range of blocks, saves the payments in this range, and updates the position. If
  * the endpoints refuse the range, the next call requests a smaller range.
  *
- * @returns whether the iteration can continue
+ * @returns whether the sweep can continue
  */
-async function readNext(turn: Turn, position: Position, steps: Steps): Promise<boolean> {
+async function readNext(context: SweepContext, position: Position, steps: Steps): Promise<boolean> {
   const { target, count } = steps;
   const { next, cursor } = position;
-  const range = { from: next, to: Math.min(target, next + computeRangeBlocks(turn) - 1) };
-  const reading = await readRange(turn, range, count);
+  const range = { from: next, to: Math.min(target, next + computeRangeBlocks(context) - 1) };
+  const reading = await readRange(context, range, count);
   const { shown, refusal } = reading;
   if (refusal && range.from < range.to) {
-    await saveTransfers(turn, undefined, shown, false);
-    return shrinkRange(turn, reading, range);
+    await saveTransfers(context, undefined, shown, false);
+    return shrinkRange(context, reading, range);
   }
   if (refusal && range.to <= cursor) {
-    // An earlier iteration has already read this block.
+    // An earlier sweep has already read this block.
     position.next = range.to + 1;
     return true;
   }
-  if (refusal && !isGapDue(turn, shown, range.to)) return false;
-  await movePast(turn, position, steps, { range, shown, refused: refusal?.message });
+  if (refusal && !isGapDue(context, shown, range.to)) return false;
+  await movePast(context, position, steps, { range, shown, refused: refusal?.message });
   return true;
 }
 
@@ -123,22 +124,22 @@ async function readNext(turn: Turn, position: Position, steps: Steps): Promise<b
  * @param refused set if the range is a gap: the message of the refusal
  */
 async function movePast(
-  turn: Turn,
+  context: SweepContext,
   position: Position,
   { target, savesAnchors }: Steps,
   { range, shown, refused }: { range: Range; shown: Shown[]; refused: string | undefined },
 ): Promise<void> {
-  const { memory } = turn;
+  const { memory } = context;
   const { cursor } = position;
   if (refused !== undefined || shown.some(({ isHeavy }) => isHeavy)) memory.heavyBlock = range.to;
-  const end = shown[0]?.end ?? (await readAnchor(turn, range.to));
-  const message = refused ?? (range.to > cursor ? explainNoQuorum(turn) : undefined);
+  const end = shown[0]?.end ?? (await readAnchor(context, range.to));
+  const message = refused ?? (range.to > cursor ? explainNoQuorum(context) : undefined);
   const isGap = message !== undefined;
-  if (isGap) turn.report({ kind: "gap", blockNumber: end.number, message });
-  for (const { client } of shown) noteShown(turn, client.name, range, end, cursor);
+  if (isGap) context.report({ kind: "gap", blockNumber: end.number, message });
+  for (const { client } of shown) noteShown(context, client.name, range, end, cursor);
   const isDeep = isGap || range.to < target - uncorroboratedBlocksMax;
-  const anchor = isDeep ? end : await findAgreedAnchor(turn, cursor);
-  await saveTransfers(turn, savesAnchors ? anchor : undefined, shown, isGap);
+  const anchor = isDeep ? end : await findAgreedAnchor(context, cursor);
+  await saveTransfers(context, savesAnchors ? anchor : undefined, shown, isGap);
   position.cursor = Math.max(cursor, anchor?.number ?? 0);
   position.next = range.to + 1;
 }
@@ -148,26 +149,26 @@ async function movePast(
  * that are new since the last call, and reads a few earlier blocks again, because an endpoint may
  * have indexed their logs late.
  *
- * @returns false if the iteration must end because an endpoint was slow or reported a rate limit
+ * @returns false if the sweep must end because an endpoint was slow or reported a rate limit
  */
-async function readTip(turn: Turn, cursor: number, target: number): Promise<boolean> {
-  const { memory, store, tuning, view } = turn;
-  const width = computeRangeBlocks(turn);
+async function readTip(context: SweepContext, cursor: number, target: number): Promise<boolean> {
+  const { memory, store, tuning, view } = context;
+  const width = computeRangeBlocks(context);
   if (target - cursor <= width) return true;
   const unread = Math.max(memory.tip + 1 - tuning.resweepBlocks, cursor + 1);
   const lowest = Math.max(unread, target + 1 - tipRangesMax * Math.min(width, tipBlocksMax));
   for (let to = target; to >= lowest; ) {
     const range = { from: Math.max(lowest, to - width + 1), to };
-    const reading = await readRange(turn, range, view.quorum);
+    const reading = await readRange(context, range, view.quorum);
     const paid = new Set(
       reading.shown.flatMap(({ transfers }) => transfers.map((each) => each.address)),
     );
     const known = await store.matchAddresses([...paid]);
     if (known.length > 0) await store.wake(known);
     if (reading.refusal) {
-      // If even a single block is refused, the iteration continues with the older blocks. The
+      // If even a single block is refused, the sweep continues with the older blocks. The
       // refused block becomes a gap after the older blocks have been read.
-      return range.from === to || shrinkRange(turn, reading, range);
+      return range.from === to || shrinkRange(context, reading, range);
     }
     to = range.from - 1;
   }
@@ -176,26 +177,32 @@ async function readTip(turn: Turn, cursor: number, target: number): Promise<bool
 }
 
 /**
- * Counts the iterations in which the logs of a block were refused, and returns whether the block is
- * now a gap. A block is a gap after {@link refusalsMax} such iterations. It is a gap immediately if
+ * Counts the sweeps in which the logs of a block were refused, and returns whether the block is
+ * now a gap. A block is a gap after {@link refusalsMax} such sweeps. It is a gap immediately if
  * one endpoint returned its logs, or if the preceding block became a gap.
  */
-function isGapDue({ memory }: Turn, shown: readonly Shown[], number: number): boolean {
+function isGapDue({ memory }: SweepContext, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
-  const isAboveGap = before?.number === number - 1 && before.turns >= refusalsMax;
-  const turns = isAboveGap ? refusalsMax : before?.number === number ? before.turns + 1 : 1;
-  memory.refused = { number, turns };
-  return shown.length > 0 || turns >= refusalsMax;
+  const isAboveGap = before?.number === number - 1 && before.sweeps >= refusalsMax;
+  const sweeps = isAboveGap ? refusalsMax : before?.number === number ? before.sweeps + 1 : 1;
+  memory.refused = { number, sweeps };
+  return shown.length > 0 || sweeps >= refusalsMax;
 }
 
-async function readAnchor({ view }: Turn, number: number): Promise<Anchor> {
+async function readAnchor({ view }: SweepContext, number: number): Promise<Anchor> {
   if (number === view.head.number) return { number, hash: view.head.hash };
   const [answer] = await view.read([blockCall(number)]);
   return { number, hash: blockOf(resultOf(answer)).hash };
 }
 
 /** Notes that an endpoint has returned the logs of all blocks from the cursor up to `end`. */
-function noteShown({ memory }: Turn, name: string, { from }: Range, end: Anchor, cursor: number) {
+function noteShown(
+  { memory }: SweepContext,
+  name: string,
+  { from }: Range,
+  end: Anchor,
+  cursor: number,
+) {
   const before = Math.max(cursor, memory.shown.get(name)?.number ?? cursor);
   if (from <= before + 1) memory.shown.set(name, end);
 }
@@ -204,13 +211,16 @@ function noteShown({ memory }: Turn, name: string, { from }: Range, end: Anchor,
  * Returns the newest block up to which a quorum of endpoints has returned all logs, or undefined if
  * there is no such block above the cursor.
  */
-async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | undefined> {
-  const { memory, view } = turn;
+async function findAgreedAnchor(
+  context: SweepContext,
+  cursor: number,
+): Promise<Anchor | undefined> {
+  const { memory, view } = context;
   const newestFirst = [...memory.shown].toSorted(([, a], [, b]) => b.number - a.number);
   let count = 0;
   for (const [name, end] of newestFirst) {
     if (end.number <= cursor) return undefined;
-    if (!(await isAncestor(turn, end))) memory.shown.delete(name);
+    if (!(await isAncestor(context, end))) memory.shown.delete(name);
     else if (++count === view.quorum) return end;
   }
   return undefined;
@@ -221,12 +231,12 @@ async function findAgreedAnchor(turn: Turn, cursor: number): Promise<Anchor | un
  * transfers a quorum of endpoints has returned.
  */
 async function saveTransfers(
-  turn: Turn,
+  context: SweepContext,
   anchor: Anchor | undefined,
   shown: readonly Shown[],
   isGap: boolean,
 ): Promise<void> {
-  const { memory, store, report, view } = turn;
+  const { memory, store, report, view } = context;
   const transfers = shown.flatMap((each) => each.transfers);
   const fresh = new Map(
     transfers
@@ -267,7 +277,7 @@ const toKey = ({ logIndex, address, token, payer, amount, transactionHash }: Pay
 
 const toPlace = (payment: Payment) => `${payment.blockHash} ${toKey(payment)}`;
 
-function forgetOldLogs({ memory, tuning }: Turn, target: number): void {
+function forgetOldLogs({ memory, tuning }: SweepContext, target: number): void {
   const oldest = target - uncorroboratedBlocksMax - tuning.resweepBlocks;
   for (const [hash, { blockNumber }] of memory.savedLogs) {
     if (blockNumber < oldest) memory.savedLogs.delete(hash);

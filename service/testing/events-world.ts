@@ -14,7 +14,7 @@ import { observe } from "../events/observe.ts";
 import { forgetPaymentsAbove, saveOwnPayments } from "../events/payments.ts";
 import { returnsFinder } from "../executor/desk.ts";
 import { findAnchor, forgetAnchorsAbove, saveAnchor } from "../follow/anchors.ts";
-import type { Payment } from "../follow/parts.ts";
+import type { Payment } from "../follow/payment.ts";
 import { openStore } from "../roles/open-store.ts";
 import type { Dialect } from "../store/dialect.ts";
 import { keccak } from "../store/record.ts";

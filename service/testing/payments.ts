@@ -2,7 +2,7 @@
 // payments.
 
 import { toHex } from "executable-address";
-import type { Payment } from "../follow/parts.ts";
+import type { Payment } from "../follow/payment.ts";
 
 /** Returns a payment. The default amount is 25 units. */
 export function paymentTo(

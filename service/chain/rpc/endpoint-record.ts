@@ -3,7 +3,7 @@
 // executor's jobs read records, and call this module to report what happened. pace.ts contains the
 // rate limits.
 //
-// `FollowMemory.shown` (follow/parts.ts) is separate, although it also has an entry per endpoint.
+// `FollowMemory.shown` (follow/memory.ts) is separate, although it also has an entry per endpoint.
 // That entry belongs to one chain's loop, and a reorganization resets it.
 
 import type { Endpoint } from "./endpoint.ts";
@@ -69,8 +69,7 @@ type Mutable = {
 };
 
 /**
- * The log queries that the endpoint accepts. Iterations of the chain's loop (`turns`) are numbered
- * by follow/sweep.ts.
+ * The log queries that the endpoint accepts. Sweeps are numbered by follow/sweep.ts.
  */
 type LogLimits = {
   /** The maximum number of blocks in the next query. */
@@ -87,22 +86,22 @@ type LogLimits = {
   growIn: number;
   growInNext: number;
   /**
-   * Set after a slow answer. The endpoint's logs are not requested before this iteration, unless no
+   * Set after a slow answer. The endpoint's logs are not requested before this sweep, unless no
    * other endpoint is left.
    */
-  slowUntilTurn: number;
+  slowUntilSweep: number;
   /**
-   * Set while the endpoint refuses all log queries. No logs are requested for `turns` iterations,
-   * until iteration `untilTurn`. `message` is its error message.
+   * Set while the endpoint refuses all log queries. No logs are requested for `sweeps` sweeps,
+   * until sweep `untilSweep`. `message` is its error message.
    */
-  refusing: { untilTurn: number; turns: number; message: string } | undefined;
+  refusing: { untilSweep: number; sweeps: number; message: string } | undefined;
   /** Whether the endpoint refuses log queries that filter by recipient. */
   isByTokens: boolean;
   /**
-   * The iteration from which on the logs of look-alikes are requested again, after the endpoint
+   * The sweep from which on the logs of look-alikes are requested again, after the endpoint
    * refused them. Otherwise 0.
    */
-  lookalikesFromTurn: number;
+  lookalikesFromSweep: number;
 };
 
 /**
@@ -157,10 +156,10 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
       shownBlocks: 0,
       growIn: 0,
       growInNext: growInFirst,
-      slowUntilTurn: 0,
+      slowUntilSweep: 0,
       refusing: undefined,
       isByTokens: false,
-      lookalikesFromTurn: 0,
+      lookalikesFromSweep: 0,
     },
     estimates: { form: 0, accountMs: new Map(), withoutGasUseUntilMs: 0 },
   };
@@ -295,20 +294,20 @@ export function countOut({ all, clock, report }: NetworkState): number {
 }
 
 /**
- * After a slow answer, an endpoint is not asked for logs for this number of iterations, unless no
+ * After a slow answer, an endpoint is not asked for logs for this number of sweeps, unless no
  * other endpoint is left.
  */
-const slowTurns = 16;
+const slowSweeps = 16;
 /**
  * After an endpoint refuses the logs of look-alikes, it is not asked for these logs for this number
- * of iterations.
+ * of sweeps.
  */
-const lookalikesRestTurns = 16;
+const lookalikesRestSweeps = 16;
 /**
- * An endpoint that refuses all logs is not asked for logs for one iteration. With each further
- * refusal, the number of iterations doubles up to `refusingTurnsMax`.
+ * An endpoint that refuses all logs is not asked for logs for one sweep. With each further
+ * refusal, the number of sweeps doubles up to `refusingSweepsMax`.
  */
-const refusingTurnsMax = 64;
+const refusingSweepsMax = 64;
 /** The factor by which a range of blocks grows. */
 const rangeGrowth = 1.1;
 /**
@@ -354,23 +353,23 @@ export function shrinkLogRange(
   if (isLimitKnown) logs.growInNext = Math.min(logs.growInNext * 2, growInMax);
 }
 
-export function recordLogsSlow(record: EndpointRecord, turn: number): void {
-  write(record).logs.slowUntilTurn = turn + slowTurns;
+export function recordLogsSlow(record: EndpointRecord, sweep: number): void {
+  write(record).logs.slowUntilSweep = sweep + slowSweeps;
 }
 
 /** Records that the endpoint refuses logs even for a single block. */
-export function recordAllLogsRefused(record: EndpointRecord, turn: number, message: string): void {
+export function recordAllLogsRefused(record: EndpointRecord, sweep: number, message: string): void {
   const { logs } = write(record);
-  const turns = Math.min((logs.refusing?.turns ?? 0) * 2 || 1, refusingTurnsMax);
-  logs.refusing = { turns, untilTurn: turn + turns, message };
+  const sweeps = Math.min((logs.refusing?.sweeps ?? 0) * 2 || 1, refusingSweepsMax);
+  logs.refusing = { sweeps, untilSweep: sweep + sweeps, message };
 }
 
 /**
  * Records that the endpoint returned the logs of listed tokens, but refused the logs of
  * look-alikes.
  */
-export function recordLookalikesRefused(record: EndpointRecord, turn: number): void {
-  write(record).logs.lookalikesFromTurn = turn + lookalikesRestTurns;
+export function recordLookalikesRefused(record: EndpointRecord, sweep: number): void {
+  write(record).logs.lookalikesFromSweep = sweep + lookalikesRestSweeps;
 }
 
 export function recordLogsByTokens(record: EndpointRecord): void {

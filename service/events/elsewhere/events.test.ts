@@ -15,7 +15,7 @@ import { returnsFinder } from "../../executor/desk.ts";
 import type { Fence } from "../../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../../executor/ledger/ledger.ts";
 import { saveAnchor } from "../../follow/anchors.ts";
-import type { Payment } from "../../follow/parts.ts";
+import type { Payment } from "../../follow/payment.ts";
 import { openStore } from "../../roles/open-store.ts";
 import { keccak } from "../../store/record.ts";
 import type { Store } from "../../store/store.ts";

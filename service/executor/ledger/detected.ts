@@ -16,7 +16,7 @@ import {
   savePaymentsElsewhere,
 } from "../../events/payments.ts";
 import { forgetAnchorsAbove, saveAnchor } from "../../follow/anchors.ts";
-import type { Anchor, Payment } from "../../follow/parts.ts";
+import type { Anchor, Payment } from "../../follow/payment.ts";
 import type { Tables } from "../../store/tables.ts";
 import { hintJobs, type JobHint, makeDue, wakeJobs } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";

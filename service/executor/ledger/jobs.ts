@@ -13,7 +13,7 @@ import { markWatches } from "../../events/mark.ts";
 import { midnightAfter } from "../../flow/days.ts";
 import { groupsOf, statementRows } from "../../flow/groups.ts";
 import { backoff } from "../../flow/wait.ts";
-import type { Touched } from "../../follow/parts.ts";
+import type { Touched } from "../../follow/payment.ts";
 import { findCreators } from "../../store/find-records.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";

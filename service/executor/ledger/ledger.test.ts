@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fromHex, type Hex } from "executable-address";
-import type { Payment } from "../../follow/parts.ts";
+import type { Payment } from "../../follow/payment.ts";
 import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { paymentTo } from "../../testing/payments.ts";

@@ -1,12 +1,13 @@
 // Connects ../../follow/, which reads the logs of new blocks, to the executor's ledger.
 
 import { groupsOf, statementRows } from "../../flow/groups.ts";
-import type { FollowMemory, Turn } from "../../follow/parts.ts";
+import type { SweepContext } from "../../follow/context.ts";
+import type { FollowMemory } from "../../follow/memory.ts";
 import type { Pass } from "../pass.ts";
 import type { ScanMemory } from "./scan.ts";
 
-/** Returns the parameters of `sweep`, which reads logs and saves payments for the executor. */
-export function followTurn(pass: Pass<ScanMemory & { follow: FollowMemory }>): Turn {
+/** Returns the parts of a sweep, which reads logs and saves payments for the executor. */
+export function sweepContext(pass: Pass<ScanMemory & { follow: FollowMemory }>): SweepContext {
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;

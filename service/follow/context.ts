@@ -1,31 +1,10 @@
-// The types of the scan for payments: its access to the database, its settings, and its memory
-// between iterations. The scan stays correct if the memory is lost. A turn is one iteration of the
-// chain's loop.
+// The parts of a sweep: the chain, its view, access to the database, settings, and memory.
 
 import type { Hex } from "executable-address";
 import type { View } from "../chain/rpc/view.ts";
 import type { RequestedTokens } from "../store/find-records.ts";
-
-/** A block by number and hash. */
-export type Anchor = { number: number; hash: Hex };
-
-/** Both ends are inclusive. `to` is infinite for a range up to the newest block. */
-export type Range = { from: number; to: number };
-
-/** A payment to `address`. */
-export type Touched = { address: Hex; blockNumber: number };
-
-/** A payment from a token's log. `amount` is decimal, in base units. All hex is lowercase. */
-export type Payment = Touched & {
-  blockHash: Hex;
-  transactionHash: Hex;
-  logIndex: number;
-  payer: Hex;
-  token: Hex;
-  amount: string;
-  /** Whether `token` is a look-alike of a listed token. */
-  isLookalike: boolean;
-};
+import type { FollowMemory } from "./memory.ts";
+import type { Anchor, Payment } from "./payment.ts";
 
 export type FollowEvent =
   | { kind: "detected"; address: Hex; blockNumber: number }
@@ -35,7 +14,7 @@ export type FollowEvent =
 export type FollowTuning = {
   /** The maximum number of blocks per query. */
   rangeBlocksMax: number;
-  /** The maximum number of ranges per iteration. */
+  /** The maximum number of ranges per sweep. */
   rangesPerPass: number;
   /**
    * The number of blocks below the newest anchor that are read again, because an endpoint may have
@@ -88,8 +67,8 @@ type FollowStore = {
   undoAbove(number: number): Promise<void>;
 };
 
-/** One iteration of a chain's loop, which reads the chain up to the newest block of `view`. */
-export type Turn = {
+/** The parts of one sweep, which reads the chain up to the newest block of `view`. */
+export type SweepContext = {
   chain: {
     chainId: number;
     /** The listed tokens, in lowercase. */
@@ -108,66 +87,3 @@ export type Turn = {
   memory: FollowMemory;
   report(event: FollowEvent): void;
 };
-
-export type FollowMemory = {
-  /** The number of the current iteration. */
-  turn: number;
-  /** The hash of the newest block in the last iteration that read all unread blocks. */
-  readHead: Hex | undefined;
-  /** The newest block that `readTip` (sweep.ts) has read before older blocks; -1 if none. */
-  tip: number;
-  /**
-   * The last block whose logs were refused, and the number of iterations in which they were
-   * refused.
-   */
-  refused: { number: number; turns: number } | undefined;
-  /**
-   * The newest block for which the usual query failed. Blocks up to this number are not read again,
-   * except after a reorganization.
-   */
-  heavyBlock: number;
-  /**
-   * For each endpoint (by name), the last block up to which the endpoint has returned all logs
-   * since the newest anchor.
-   */
-  shown: Map<string, Anchor>;
-  /** The hashes of the newest blocks by block number. */
-  links: Map<number, Hex>;
-  /**
-   * For each block hash, the logs of the payments that were saved. A block is read several times,
-   * but each payment is saved only once.
-   */
-  savedLogs: Map<Hex, { blockNumber: number; logs: Set<string> }>;
-  /**
-   * Saved payments that less than a quorum of endpoints has returned, by block hash and log.
-   * `shownBy` contains the names of these endpoints.
-   */
-  unagreed: Map<string, { payment: Payment; shownBy: Set<string> }>;
-  /**
-   * The addresses of the records up to `seq`. Once there are too many addresses for a query, no
-   * more addresses are added.
-   */
-  recipients: { seq: number; list: Hex[] };
-  /**
-   * Unlisted tokens that are requested by open records up to `seq`. The scan treats these tokens
-   * like listed tokens.
-   */
-  delisted: { seq: number; tokens: Hex[] };
-  /** The estimated number of transfers of listed tokens and look-alikes per block. */
-  logsPerBlock: number;
-};
-
-export const openFollowMemory = (): FollowMemory => ({
-  turn: 0,
-  readHead: undefined,
-  tip: -1,
-  refused: undefined,
-  heavyBlock: -1,
-  shown: new Map(),
-  links: new Map(),
-  savedLogs: new Map(),
-  unagreed: new Map(),
-  recipients: { seq: 0, list: [] },
-  delisted: { seq: 0, tokens: [] },
-  logsPerBlock: 0.25,
-});

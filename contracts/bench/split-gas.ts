@@ -10,7 +10,7 @@ type Frame = "factory" | "init code" | "vault" | "token";
  * Returns the gas of each part. The sum equals the receipt's gas. The chain must support traces of
  * single opcodes.
  */
-export async function partsOf(chain: Chain, hash: Hex): Promise<Record<string, number>> {
+export async function splitGas(chain: Chain, hash: Hex): Promise<Record<string, number>> {
   const { input } = await chain.client.getTransaction({ hash });
   const { gasUsed } = await chain.client.getTransactionReceipt({ hash });
   const trace = await chain.client.request<{ Parameters: unknown[]; ReturnType: unknown }>({
