@@ -38,8 +38,8 @@ export function deriveAddress(
   return keccak(preimage).slice(12);
 }
 
-// All calls reuse these buffers. Without reuse, a derivation takes 10% longer (test/derive.bench.ts
-// with WASM).
+// All calls reuse these buffers. Without reuse, a derivation takes 10% longer (the rate of WASM in
+// test/derive.bench.ts, with and without reuse).
 const initCode = new Uint8Array(prefix.length + termsBytesMax);
 initCode.set(prefix);
 const preimage = new Uint8Array(85);

@@ -68,8 +68,8 @@ export function formatAddress(value: Bytes, keccak: Keccak = keccak256): Hex {
   return digitsText(digits, 20);
 }
 
-// All calls reuse these buffers. Without reuse, a derivation takes 10% longer (test/derive.bench.ts
-// with WASM).
+// All calls reuse these buffers. Without reuse, a derivation takes 10% longer (the rate of WASM in
+// test/derive.bench.ts, with and without reuse).
 const digits = newDigits(20);
 const letters = digits.text.subarray(2);
 

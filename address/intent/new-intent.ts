@@ -308,10 +308,7 @@ export function findSelectorOwner(selector: string): string | undefined {
   return bySelector.get(selector);
 }
 
-/**
- * Computes the selectors of all well-known functions. This takes about a millisecond, so it runs
- * only once.
- */
+/** Computes the selectors of all well-known functions. Runs once, when the first is needed. */
 function hashAll(): Map<string, string> {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
   return new Map(signatures.map((text) => [computeSelector(text), text]));

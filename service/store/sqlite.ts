@@ -32,25 +32,26 @@ import {
 } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
+// Each of the three limits below was chosen with bench/http.ts. To repeat a comparison, edit the
+// limit and run the benchmark again.
+
 /**
  * When this number of keys has been collected, the keys are read immediately. A create request
  * starts with such a read, because its credential is checked first. With small groups, the first
  * requests can continue in the writing thread while the main thread processes the next requests.
- * With larger groups, the two threads would wait for each other: groups of 512 handle 7 % fewer
- * create requests per second, and single reads 14 % fewer (bench/http.ts with other values).
+ * With larger groups, the two threads would wait for each other: with 512, the service handles 7 %
+ * fewer create requests per second, and with 1, 14 % fewer.
  */
 const keysPerGroupMax = 16;
 /**
  * When this number of lookups has been collected, the lookups are sent immediately, so that the
- * reading thread can start while more requests arrive. Groups of 512 handle 11 % fewer lookups per
- * second, and a lookup without a group takes 25 % more processor time (bench/http.ts with other
- * values).
+ * reading thread can start while more requests arrive. With 512, the service handles 11 % fewer
+ * random lookups per second. With 1, a random lookup takes 25 % more processor time.
  */
 const lookupsPerGroupMax = 32;
 /**
  * The maximum number of unanswered groups in the reading thread: the group that the thread
- * processes, and the next group. With only one group, the service handles 6 % fewer lookups per
- * second.
+ * processes, and the next group. With 1, the service handles 6 % fewer random lookups per second.
  */
 const lookupGroupsMax = 2;
 

@@ -61,9 +61,8 @@ export function statements(dialect: Dialect): TableStatement[] {
     // Rows are appended, and no index contains the terms, so only index entries are written at
     // random positions. Each index costs a page write for nearly every row. The first owner is a
     // column and not a separate table, because a table would need another index. There is no
-    // foreign key, because accounts are never deleted. The terms are the last column. If the
-    // terms were the first column and had 24,576 bytes, SQLite would take 3.4 times as long to read
-    // a list, and 20 times as long to scan another column.
+    // foreign key, because accounts are never deleted. The terms are the last column, because
+    // SQLite would have to read all pages of long terms to reach a column after the terms.
     sql`create table records (seq ${seq} primary key not null, address ${bytes} not null unique,
         chain_id bigint not null, token ${bytes} not null, amount text not null,
         expires_at bigint not null, account_id text not null, created_at bigint not null,

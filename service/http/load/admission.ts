@@ -4,7 +4,6 @@
 
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { LRUCache } from "lru-cache";
 import { Refusal, toAnswer } from "../errors.ts";
 import { corsHeaders } from "../headers.ts";
 import type { Metrics } from "../metrics.ts";
@@ -144,23 +143,15 @@ function cutOff(slow: AdmittedCreate, awaitingBody: Set<AdmittedCreate>): void {
 const exceeded = (route: string, max: number, found: number) =>
   `expected at most ${max} simultaneous requests for "${route}", found ${found}`;
 
-/**
- * Contains the responses to requests that would exceed a limit on pending requests, by the message
- * of the refusal. During an overload, most messages repeat. Without this cache, an early refusal
- * would take 19 µs instead of 15 µs of processor time.
- */
-const refusals = new LRUCache({
-  max: 100,
-  memoMethod: (full: string) =>
-    toAnswer(
-      new Refusal("service_unavailable", `${full}: try again in a second`, {
-        headers: { "retry-after": "1" },
-      }),
-    ),
-});
+const answerTooMany = (full: string) =>
+  toAnswer(
+    new Refusal("service_unavailable", `${full}: try again in a second`, {
+      headers: { "retry-after": "1" },
+    }),
+  );
 
 function refuseTooMany(reply: FastifyReply, full: string): void {
-  const { status, headers, body } = refusals.memo(full);
+  const { status, headers, body } = answerTooMany(full);
   reply.code(status).headers(headers).send(body);
 }
 
@@ -197,7 +188,7 @@ export function refuseEarly(
   return (request, response) => {
     const full = isCreate(request) ? creates.findFull() : undefined;
     if (!full) return listener(request, response);
-    const { status, headers, body } = refusals.memo(full);
+    const { status, headers, body } = answerTooMany(full);
     response.writeHead(status, {
       "x-request-id": newRequestId(),
       ...(draining.aborted && { connection: "close" }),

@@ -1,6 +1,5 @@
 // The Kysely dialect for SQLite. Its statements run in a separate thread (statement-worker.ts). In
-// the main thread, each commit would block all requests until the commit is on disk. On the disk
-// that checkpoint-worker.ts mentions, a commit takes 4 ms at the median, and up to 0.6 s.
+// the main thread, each commit would block all requests until the commit is on disk.
 
 import Database from "better-sqlite3";
 import {
