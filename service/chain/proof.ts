@@ -41,8 +41,9 @@ export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<Serve
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
 /**
- * The maximum number of cached proofs. A proof can be up to 300 kB. An evicted proof is made again
- * on the next request.
+ * The maximum number of cached proofs, and of addresses with cached payments. A repeated proof
+ * needs only a request for its block (http/proof/proof.test.ts counts the requests). A proof can be
+ * up to 300 kB. An evicted proof is made again on the next request.
  */
 const answersMax = 250;
 const runningMax = 4;

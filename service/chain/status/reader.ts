@@ -68,13 +68,15 @@ export type StatusReader = {
 export class AddressUnreadable extends ChainUnavailable {}
 
 /**
- * The maximum number of cached statuses, and of cached strays (balances in other tokens). Most
- * statuses take 0.7 kB of memory.
+ * The maximum number of cached statuses, and of cached strays (balances in other tokens). The two
+ * caches save two requests for each repeated status at a block (http/status/status.test.ts counts
+ * the requests). Most statuses take 0.7 kB of memory.
  */
 const answersMax = 20_000;
 /**
- * The maximum number of blocks that are cached by number. A cached block is used only until the
- * newest block changes.
+ * The maximum number of blocks that are cached by number. When several event streams send the
+ * states between two heads, each of these blocks is requested only once. A cached block is used
+ * only until the newest block changes.
  */
 const earlierMax = 100;
 /**

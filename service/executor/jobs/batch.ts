@@ -114,7 +114,10 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
  * limit ensures that each item pays for less than twice its own gas.
  */
 const gasFactor = 1.45;
-/** An upper bound on the gas that a transaction needs in addition to the gas for its items. */
+/**
+ * An upper bound on the gas that a transaction needs in addition to the gas for its items. The
+ * tests compare the gas limits with contracts/snapshots/gas.json.
+ */
 export const baseGas = 40_000;
 
 /**
@@ -169,7 +172,8 @@ export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
 
 /**
  * The calldata size of a `batch` call without its items (`callBytes`), and of an item without its
- * encoded terms (`itemBytes`), in bytes.
+ * encoded terms (`itemBytes`), in bytes. Both are rounded up; a test compares the sizes with the
+ * calldata from the library.
  */
 const callBytes = 100;
 const itemBytes = 256;
@@ -209,7 +213,11 @@ export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[
   }));
 }
 
-/** The gas that a recovery needs in addition to its transfers and its calldata. */
+/**
+ * The gas that a recovery needs in addition to its transfers and its calldata: once (`closeGas`),
+ * and for each transfer (`perTokenGas`). Both are generous: without any gas for the transfer, the
+ * result is above "refund, expired" in contracts/snapshots/gas.json.
+ */
 const closeGas = 120_000;
 const perTokenGas = 40_000;
 /**
@@ -232,7 +240,10 @@ export function computeRecoveryGas(item: Examined, transfers: readonly { gas: nu
   return Math.ceil(closeGas + calldata + transfers.length * (perTokenGas + dearest));
 }
 
-/** The approximate gas of a recovery of one token, without its calldata. */
+/**
+ * The approximate gas of a recovery of one token from an executed vault, without its calldata. The
+ * value is between the two figures of "late sweep" in contracts/snapshots/gas.json.
+ */
 const ordinaryGas = 50_000;
 
 /** Returns the approximate cost of a recovery in wei, at the current fees. */

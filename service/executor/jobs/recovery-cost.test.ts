@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
+import measured from "executable-address-contracts/snapshots/gas.json" with { type: "json" };
 import type { Purse } from "../transactions/send.ts";
 import { estimateRecoveryCost } from "./batch.ts";
 
@@ -19,6 +20,13 @@ describe("the estimated cost of a recovery", () => {
       purse(1n, 0n),
     );
     assert.equal(cost, 50_000n + 4n * (800n + 4n * 200n));
+  });
+
+  test("is between the gas of the tokens in contracts/snapshots/gas.json", () => {
+    // The terms of one call have 21 words.
+    const cost = Number(estimateRecoveryCost(bytes("00", 21 * 32), purse(1n, 0n)));
+    const { plain, USDC } = measured["late sweep"];
+    assert.ok(plain < cost && cost < USDC, `${cost}`);
   });
 
   test("includes the data fee if the chain has one", () => {

@@ -180,6 +180,10 @@ const showWrongToken = (
   ...{ symbol, name, decimals, looksLike, transactionHash, payer },
 });
 
+/**
+ * The maximum number of cached times of blocks. The cache saves a request to the chain for each
+ * status of an address that was executed or recovered.
+ */
 const settledTimesMax = 20_000;
 
 /**
