@@ -3,14 +3,12 @@
 
 import type { Hex } from "executable-address";
 import { address, fits, integer } from "executable-address/client/internal";
-import { isName } from "executable-address/payment";
+import { chainNameMax, decimalsMax, isName, symbolMax } from "executable-address/payment";
 
 export type Token = { symbol: string; address: Hex; decimals: number };
 export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
 
-/** A token has at most 77 decimals, because 2^256 has 78 digits. */
-const decimals = integer(0, 77);
-const nameMax = 32;
+const decimals = integer(0, decimalsMax);
 
 /**
  * Never throws. Returns no chains if the server returns no valid list. The page then shows amounts
@@ -26,7 +24,7 @@ export function readChains(list: unknown): Chain[] {
   const { chains } = (list ?? {}) as { chains?: unknown };
   if (!Array.isArray(chains)) return [];
   return chains
-    .filter((chain) => Number.isSafeInteger(chain?.chainId) && isName(chain.name, nameMax))
+    .filter((chain) => Number.isSafeInteger(chain?.chainId) && isName(chain.name, chainNameMax))
     .map(({ chainId, name, tokens }) => ({
       chainId,
       name,
@@ -35,6 +33,6 @@ export function readChains(list: unknown): Chain[] {
 }
 
 const isToken = (token: Partial<Token> | null): token is Token =>
-  isName(token?.symbol, nameMax) &&
+  isName(token?.symbol, symbolMax) &&
   fits(address, token?.address) &&
   fits(decimals, token?.decimals);

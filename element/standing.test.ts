@@ -217,7 +217,7 @@ describe("a notice about look-alike tokens", () => {
     const hidden = { symbol: "USDC\u202e", name: "\u202e" };
     assert.deepEqual(names(hidden), [[wrong.token, `25 ${wrong.token}`]]);
     assert.deepEqual(names({ name: "\u202e" }), [["USDC.e", "25 USDC.e"]]);
-    assert.deepEqual(names({ symbol: "U".repeat(21) }), [[wrong.token, `25 ${wrong.token}`]]);
+    assert.deepEqual(names({ symbol: "U".repeat(33) }), [[wrong.token, `25 ${wrong.token}`]]);
   });
 });
 

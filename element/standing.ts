@@ -3,7 +3,7 @@
 
 import { type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
-import { formatUnits, isName, owed, symbolLengthMax } from "executable-address/payment";
+import { formatUnits, isName, owed, symbolMax } from "executable-address/payment";
 import type { ServiceStatus, WrongToken } from "executable-address/status";
 import { coversPayment, type Hazard } from "./hazards.ts";
 import type { News } from "./news.ts";
@@ -155,7 +155,7 @@ export function findWrongTokens(
 ): WrongTokenNews[] {
   const isOpen = secondsLeft >= 0 && state !== "executed" && state !== "recovered";
   return (status?.wrongTokens ?? []).map(({ token, amount, symbol, name, decimals }) => {
-    const shown = isName(symbol, symbolLengthMax) ? symbol : token;
+    const shown = isName(symbol, symbolMax) ? symbol : token;
     return {
       token,
       name: isName(name) && shown !== token ? `${name} (${shown})` : shown,

@@ -31,21 +31,21 @@ const exported: Record<string, string> = {
     parseVaultEvents policyIn readStatus recoveredTopic stateOf statusOf toQuantity topicOf
     transferOf transferTopic vaultEventFilter withoutCoinParams`,
   "executable-address-element/page": `
-    PaymentRefused addressGroups ask coinDecimals coins decideOffer decideStanding drawIdenticon
-    drawQr elementWords fill findChains findHazards findKnownToken findLanguage findSimulation
-    findStateWord findStoredPayment findWrongTokens followStatus followWallets forget
-    forgetStoredPayment formatUnits hasHidden identiconSide inertPieces inertText isInProgress
-    isName isOver isSame loadElementWords manifestPath noNews openWalletFlow originOf owed partiesOf
-    paymentLink plainUnits proveShop readChains readShopClaim recall remember sayWalletName
-    sendPayment shortAddress signShopLink storePayment symbolLengthMax`,
+    PaymentRefused addressGroups ask chainNameMax coinDecimals coins decideOffer decideStanding
+    decimalsMax drawIdenticon drawQr elementWords fill findChains findHazards findKnownToken
+    findLanguage findSimulation findStateWord findStoredPayment findWrongTokens followStatus
+    followWallets forget forgetStoredPayment formatUnits hasHidden identiconSide inertPieces
+    inertText isInProgress isName isOver isSame loadElementWords manifestPath noNews openWalletFlow
+    originOf owed partiesOf paymentLink plainUnits proveShop readChains readShopClaim recall
+    remember sayWalletName sendPayment shortAddress signShopLink storePayment symbolMax`,
   "executable-address/proof": `
     ProofError agreeOnReceipt askEvents askOutcome blockHashOf findPayments makeReceipt
     proveAddress proveAt proveExecution proveOutcome provePayment proveRecovery readAgreed
     rebuild receiptFormat verifyAddressProof verifyReceipt`,
   "executable-address/payment": `
-    addressGroups formatUnits hasHidden inertPieces inertText isName manifestPath originOf owed
-    partiesOf paymentLink plainUnits proveShop readShopClaim shortAddress signShopLink
-    symbolLengthMax`,
+    addressGroups chainNameMax decimalsMax formatUnits hasHidden inertPieces inertText isName
+    manifestPath originOf owed partiesOf paymentLink plainUnits proveShop readShopClaim
+    shortAddress signShopLink symbolMax`,
   "executable-address-element": "ExecutableAddressElement",
   "executable-address-element/recovery": "ExecutableRecoveryElement",
   "executable-address-element/react": "ExecutableAddress",

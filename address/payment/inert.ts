@@ -51,8 +51,13 @@ export const hasHidden = (text: string) => inertPieces(text).some((piece) => pie
 export const isName = (text: unknown, lengthMax = 64): text is string =>
   typeof text === "string" && text.trim() !== "" && text.length <= lengthMax && !hasHidden(text);
 
-/** The maximum length of the symbol of a listed token or look-alike. */
-export const symbolLengthMax = 20;
+/**
+ * The limits of the chains and tokens that a service lists. The service refuses a chains file that
+ * exceeds them, and a page ignores such entries.
+ */
+export const chainNameMax = 40;
+export const symbolMax = 32;
+export const decimalsMax = 36;
 
 const codePoint = (character: string) =>
   `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;

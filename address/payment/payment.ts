@@ -3,7 +3,15 @@
 
 import type { AddressRecord } from "../intent/intent.ts";
 
-export { hasHidden, inertPieces, inertText, isName, symbolLengthMax } from "./inert.ts";
+export {
+  chainNameMax,
+  decimalsMax,
+  hasHidden,
+  inertPieces,
+  inertText,
+  isName,
+  symbolMax,
+} from "./inert.ts";
 export { partiesOf } from "./parties.ts";
 export * from "./shop-link.ts";
 

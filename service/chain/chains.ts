@@ -6,7 +6,7 @@
 
 import { readFileSync } from "node:fs";
 import { type Hex, InvalidError, parseAddress } from "executable-address";
-import { symbolLengthMax } from "executable-address/payment";
+import { chainNameMax, decimalsMax, isName, symbolMax } from "executable-address/payment";
 import { z } from "zod";
 
 export { localChainId } from "executable-address-contracts";
@@ -22,6 +22,14 @@ const address = z.string().transform((text, context): Hex => {
 });
 const httpUrl = z.url({ protocol: /^https?$/ });
 const wsUrl = z.url({ protocol: /^wss?$/ });
+/** A text that a payment page shows. */
+const shown = (lengthMax: number) =>
+  z
+    .string()
+    .refine((text) => isName(text, lengthMax), `expected 1 to ${lengthMax} visible characters`);
+const symbol = shown(symbolMax);
+const name = shown(chainNameMax);
+const decimals = z.int().min(0).max(decimalsMax);
 const wei = z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of wei");
 
 /** The number of confirmations for a chain whose entry has no field `confirmations`. */
@@ -34,9 +42,9 @@ export const confirmationsDefault = 12;
 export const blockSecondsMax = 30;
 
 const tokenSchema = z.strictObject({
-  symbol: z.string().min(1).max(symbolLengthMax),
+  symbol,
   address,
-  decimals: z.int().min(0).max(36),
+  decimals,
   /**
    * The minimum amount of a late payment or surplus that the executor sends back, in base units.
    * The gas for sending back a smaller amount would cost more than the amount is worth.
@@ -52,10 +60,10 @@ const tokenSchema = z.strictObject({
  * address can request a look-alike.
  */
 const lookalikeSchema = z.strictObject({
-  symbol: z.string().min(1).max(symbolLengthMax),
-  name: z.string().min(1).max(40),
+  symbol,
+  name,
   address,
-  decimals: z.int().min(0).max(36),
+  decimals,
   /** The symbol of the listed token with which payers confuse this token. */
   looksLike: z.string(),
   /**
@@ -67,7 +75,7 @@ const lookalikeSchema = z.strictObject({
 
 const chainSchema = z.strictObject({
   chainId: z.int().positive(),
-  name: z.string().min(1).max(40),
+  name,
   /**
    * Whether the chain's tokens are worthless. A payer can confuse a chain only with other chains of
    * the same kind, so a check compares only these chains.
@@ -97,7 +105,7 @@ const chainSchema = z.strictObject({
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
   /** A public RPC URL and the symbol of the native coin, for wallets that do not know the chain. */
-  wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),
+  wallet: z.strictObject({ rpcUrl: httpUrl, coin: shown(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
   /**
    * Look-alike tokens that the executor sends back in the same way as surplus. For each of these

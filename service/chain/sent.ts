@@ -5,7 +5,7 @@
 // cautious one, for example the lowest balance.
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
-import { isName } from "executable-address/payment";
+import { isName, symbolMax } from "executable-address/payment";
 import { isSame, type StatusSubject, toQuantity, transferOf } from "executable-address/status";
 import { decodeAbiParameters, parseAbiParameters } from "viem/utils";
 import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";
@@ -123,7 +123,6 @@ const transferGas = 300_000;
  * address has no code yet, the recovery also creates the vault.
  */
 const returnGas = 700_000;
-const symbolMax = 32;
 
 /** @throws {ChainUnavailable} if no endpoint answers */
 export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoint[]): SentReader {
