@@ -37,7 +37,7 @@ export type Standing = {
 };
 
 /** Returns whether the calls can no longer run, so that new money can only go to `recovery`. */
-export const isOver = ({ state }: Standing): boolean =>
+export const isOver = ({ state }: Pick<Standing, "state">): boolean =>
   state === "executed" || state === "expired" || state === "recovered";
 
 /** Returns the key of the text that names the state. */
@@ -151,16 +151,15 @@ export type WrongTokenNews = {
  */
 export function findWrongTokens(
   status: Pick<ServiceStatus, "wrongTokens"> | undefined,
-  { secondsLeft, state }: Pick<Standing, "secondsLeft" | "state">,
+  standing: Pick<Standing, "state">,
 ): WrongTokenNews[] {
-  const isOpen = secondsLeft >= 0 && state !== "executed" && state !== "recovered";
   return (status?.wrongTokens ?? []).map(({ token, amount, symbol, name, decimals }) => {
     const shown = isName(symbol, symbolMax) ? symbol : token;
     return {
       token,
       name: isName(name) && shown !== token ? `${name} (${shown})` : shown,
       held: `${formatUnits(amount, decimals)} ${shown}`,
-      fate: isOpen ? "wrongTokenLater" : "wrongTokenNow",
+      fate: isOver(standing) ? "wrongTokenNow" : "wrongTokenLater",
     };
   });
 }
