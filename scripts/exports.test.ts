@@ -27,7 +27,7 @@ const exported: Record<string, string> = {
   "executable-address/status": `
     RpcError StatusError addEvents addressStates decodeFactoryEvent deriveReturns
     executedTopic executionReverted findBlock findFirstBlock fromQuantity httpRpc
-    invalidParameters isNativeToken isOpenState isSame lowerHex mistakes noPast
+    invalidParameters isNativeToken isOpenAt isOpenState isSame lowerHex mistakes noPast
     parseVaultEvents policyIn readStatus recoveredTopic stateOf statusOf toQuantity topicOf
     transferOf transferTopic vaultEventFilter withoutCoinParams`,
   "executable-address-element/page": `

@@ -31,6 +31,17 @@ export type Holding = {
 export const isOpenState = (state: AddressState): boolean =>
   state === "unfunded" || state === "partially_funded" || state === "funded";
 
+/**
+ * Returns whether the calls could run at this time if enough money arrived. `stateOf` returns an
+ * open state in the same cases, but needs the balance and the exact size of the code.
+ */
+export const isOpenAt = (
+  intent: Pick<Intent, "chainId" | "expirationTimestamp">,
+  chain: { readonly chainId: number; readonly timestamp: number },
+  hasCode: boolean,
+): boolean =>
+  !hasCode && chain.chainId === intent.chainId && chain.timestamp <= intent.expirationTimestamp;
+
 /** The execution and recoveries of an address, as a status reports them. */
 export type Past = Pick<AddressStatus, "execution" | "recoveries">;
 

@@ -13,7 +13,7 @@ import type { Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
 import { readEvents } from "./events.ts";
 import { executedTopic, parseVaultEvents, recoveredTopic } from "./factory-events.ts";
-import { type Past, statusOf } from "./rule.ts";
+import { isOpenAt, isOpenState, type Past, stateOf, statusOf } from "./rule.ts";
 import * as status from "./status.ts";
 import { addEvents, httpRpc, noPast, readStatus } from "./status.ts";
 
@@ -268,4 +268,22 @@ describe("addEvents", () => {
       assert.throws(() => addEvents(record, past, [later]), refusal);
     }
   });
+});
+
+test("isOpenAt is true exactly if the state is open", () => {
+  const { expirationTimestamp } = record.intent;
+  const { closed, executed } = vaultCodeBytes;
+  for (const codeBytes of [0, executed, closed]) {
+    for (const timestamp of [-1, 0, 1].map((later) => expirationTimestamp + later)) {
+      // A vault cannot be closed before the expiry.
+      if (codeBytes === closed && timestamp <= expirationTimestamp) continue;
+      for (const balance of [0n, 1n]) {
+        const block = { number: 1, hash: `0x${"11".repeat(32)}`, timestamp } as const;
+        const state = stateOf(record, block, { codeBytes, balance, native: 0n });
+        const found = isOpenAt(record.intent, { chainId: 1, timestamp }, codeBytes > 0);
+        assert.equal(found, isOpenState(state), `${state} at ${timestamp}`);
+      }
+    }
+  }
+  assert.equal(isOpenAt(record.intent, { chainId: 2, timestamp: 0 }, false), false);
 });

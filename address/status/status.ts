@@ -55,6 +55,7 @@ export {
 export {
   addEvents,
   type Holding,
+  isOpenAt,
   isOpenState,
   noPast,
   type Past,

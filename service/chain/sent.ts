@@ -6,7 +6,13 @@
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
 import { isName, symbolMax } from "executable-address/payment";
-import { isSame, type StatusSubject, toQuantity, transferOf } from "executable-address/status";
+import {
+  isOpenAt,
+  isSame,
+  type StatusSubject,
+  toQuantity,
+  transferOf,
+} from "executable-address/status";
 import { decodeAbiParameters, parseAbiParameters } from "viem/utils";
 import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";
 import { type Endpoint, timer } from "./rpc/endpoint.ts";
@@ -145,14 +151,15 @@ export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoin
     // address has code.
     const holders = [intent.token, ...found.tokens].map((token) => ({ vault: address, token }));
     const balances = await readLeast(at, holders);
-    const isOver = balances.hasCode || block.timestamp > intent.expirationTimestamp;
+    const { timestamp } = block;
+    const isOpen = isOpenAt(intent, { chainId, timestamp }, balances.hasCode);
     const tokens = await Promise.all(
       found.tokens.map(async (token, index): Promise<FoundToken> => {
         const amount = balances.amounts[index + 1]!;
         const claims = readClaims(await several(claimCalls(token, view.at)));
         const moved = { vault: address, recovery: intent.recovery, token };
         const measure = () => {
-          if (!isOver) return tryTransfer(at, { ...moved, amount });
+          if (isOpen) return tryTransfer(at, { ...moved, amount });
           const data = toHex(recoverCalldata(terms, [token]));
           const paid = { from: intent.recovery, gasMax: returnGas };
           return measureReturn(at, { factory, ...moved, data, ...paid });
@@ -160,7 +167,7 @@ export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoin
         return { token, amount, ...claims, outcome: amount > 0n ? await measure() : "stays" };
       }),
     );
-    return { block, isOpen: !isOver, ...found, tokens };
+    return { block, isOpen, ...found, tokens };
   };
 }
 

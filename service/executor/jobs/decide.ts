@@ -2,6 +2,7 @@
 // docs/executor.md explains all reasons.
 
 import { type Hex, zeroAddress } from "executable-address";
+import { isOpenAt } from "executable-address/status";
 import { midnightAfter } from "../../flow/days.ts";
 import { retrySecondsMin } from "../ledger/jobs.ts";
 import type { AttemptLimits, DecisionPolicy } from "../pass.ts";
@@ -89,9 +90,11 @@ export function decide(facts: Facts): Decision {
 
 /** Returns whether the address can still be executed. */
 export const isOpen = ({ wanted, chain, vault }: Pick<Facts, "wanted" | "chain" | "vault">) =>
-  !vault.hasCode &&
-  wanted.chainId === chain.chainId &&
-  chain.timeSeconds <= wanted.expirationSeconds;
+  isOpenAt(
+    { chainId: wanted.chainId, expirationTimestamp: wanted.expirationSeconds },
+    { chainId: chain.chainId, timestamp: chain.timeSeconds },
+    vault.hasCode,
+  );
 
 function decideOpen({ wanted, chain, vault, history, fees, policy }: Facts): Decision {
   const afterExpiry = wanted.expirationSeconds + 1;
