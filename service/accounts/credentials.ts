@@ -9,6 +9,7 @@ import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { apiKeyPattern, clientIdPattern } from "executable-address/client";
 import type { KeyedQuery, Store } from "../store/store.ts";
+import { accountIdPrefix } from "../store/tables.ts";
 
 /**
  * The permissions of an API key: `create` to create and check addresses, `read` to list them, and
@@ -54,7 +55,7 @@ export const newApiKey = () => withChecksum(`svc_sk_${randomBytes(28).toString("
 export const newClientId = () => withChecksum(`svc_client_${randomBytes(12).toString("hex")}`);
 
 /** Generates an account ID: `acc_` and 24 lowercase hex digits. */
-export const newAccountId = () => `acc_${randomBytes(12).toString("hex")}`;
+export const newAccountId = () => `${accountIdPrefix}${randomBytes(12).toString("hex")}`;
 
 /** Checks the format and the checksum of a credential, without a database query. */
 export function checkSpelling(kind: CredentialKind, text: string): Spelling {

@@ -8,6 +8,7 @@ import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import type { NamedFate, NewNames } from "../chain/sent.ts";
 import type { AddressOf, MovedElsewhere } from "../events/elsewhere/amounts.ts";
+import { hourSeconds } from "../flow/days.ts";
 import { statementRows } from "../flow/groups.ts";
 import { limitLogs } from "../flow/log-limit.ts";
 import { together, togetherBy } from "../flow/together.ts";
@@ -165,7 +166,7 @@ type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean
  * A status request wakes a job that was not worth its gas only if money was last detected at least
  * this long ago.
  */
-const worthlessSeconds = 3600;
+const worthlessSeconds = hourSeconds;
 
 /**
  * Returns a function that checks whether an executor has ever run on a chain. On a chain without an

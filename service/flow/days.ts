@@ -1,7 +1,8 @@
 // Converts times to days. Days and hours are in UTC, counted from the Unix epoch.
 
-export const daySeconds = 86_400;
-export const hourMs = 3_600_000;
+export const hourSeconds = 3600;
+export const daySeconds = 24 * hourSeconds;
+export const hourMs = 1000 * hourSeconds;
 export const dayMs = 1000 * daySeconds;
 
 export const toIso = (ms: number): string => new Date(ms).toISOString();

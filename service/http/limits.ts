@@ -1,5 +1,7 @@
 // The limits of one server on new intents, requests, connections, event streams, and caches.
 
+import { daySeconds } from "../flow/days.ts";
+
 export type Limits = {
   /** The minimum and maximum time until the `expirationTimestamp` of a new intent, in seconds. */
   expirySecondsMin: number;
@@ -54,7 +56,7 @@ function connectionsAllowed(): number {
 
 export const defaultLimits: Limits = {
   expirySecondsMin: 5 * 60,
-  expirySecondsMax: 366 * 24 * 60 * 60,
+  expirySecondsMax: 366 * daySeconds,
   createsInFlightMax: 1024,
   lookupsInFlightMax: 4096,
   addressesPerAccountDay: 0,

@@ -4,6 +4,9 @@
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "./dialect.ts";
 
+/** Each account ID begins with this prefix. */
+export const accountIdPrefix = "acc_";
+
 /** The columns of all tables, for Kysely. */
 export interface Tables {
   /** The migrations that have run. A migration's name contains a digest of its statements. */

@@ -12,7 +12,7 @@
 import { randomBytes } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";
 import { type Kysely, sql } from "kysely";
-import { toIso } from "../../flow/days.ts";
+import { dayMs, daySeconds, toIso } from "../../flow/days.ts";
 import type { Store } from "../../store/store.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Account, createAccount, findAccount, isEmail, normalizeEmail } from "../account.ts";
@@ -90,8 +90,8 @@ const codes: Record<string, SignInErrorCode> = {
   CREDENTIAL_ACCOUNT_NOT_FOUND: "invalid_password",
 };
 
-const sessionSeconds = 7 * 24 * 3600;
-const resetLinkMs = 24 * 3600 * 1000;
+const sessionSeconds = 7 * daySeconds;
+const resetLinkMs = dayMs;
 
 type SignInOptions = {
   /** The URL at which browsers reach the service. */

@@ -3,9 +3,10 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
+import { hourSeconds } from "../../flow/days.ts";
 import { inGroups, roundRobin, statementRows } from "../../flow/groups.ts";
 import { findRecords, type UnverifiedRecord } from "../../store/find-records.ts";
-import type { Tables } from "../../store/tables.ts";
+import { accountIdPrefix, type Tables } from "../../store/tables.ts";
 import type { Job } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 import { reasonsWith } from "./reasons.ts";
@@ -98,7 +99,7 @@ async function readDue(
  */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
-  const start = `acc_${scattered.toString(16).padStart(8, "0")}`;
+  const start = `${accountIdPrefix}${scattered.toString(16).padStart(8, "0")}`;
   const behind = await accountsAfter(db, due.chainId, start);
   const before = behind.length < walkMax ? await accountsAfter(db, due.chainId, "") : [];
   const found = [...new Set([...behind, ...before])];
@@ -202,7 +203,7 @@ export async function pullLate(
  * The longest time until a retry if the executor itself caused the wait, for example because a key
  * had too many pending transactions.
  */
-const wantSeconds = 3600;
+const wantSeconds = hourSeconds;
 
 /**
  * Returns how many seconds the oldest payment has waited for the executor; 0 if no payment waits.

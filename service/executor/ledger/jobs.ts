@@ -10,7 +10,7 @@
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
-import { midnightAfter } from "../../flow/days.ts";
+import { hourSeconds, midnightAfter } from "../../flow/days.ts";
 import { groupsOf, statementRows } from "../../flow/groups.ts";
 import { backoff } from "../../flow/wait.ts";
 import type { Touched } from "../../follow/payment.ts";
@@ -303,7 +303,7 @@ const longestSeconds = 21_600;
 /**
  * The maximum delay of a retry for a reason that the job did not cause, such as a used-up budget.
  */
-const obstacleWaitSecondsMax = 3600;
+const obstacleWaitSecondsMax = hourSeconds;
 
 /**
  * Returns the delay of a retry in seconds for a reason that the job did not cause. The delay equals

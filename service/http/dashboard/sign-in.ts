@@ -8,13 +8,14 @@ import { z } from "zod";
 import type { Account } from "../../accounts/account.ts";
 import type { Leave } from "../../accounts/attempts.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
+import { daySeconds } from "../../flow/days.ts";
 import { readActor } from "../authorize/authorize.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
 import { overLimit } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
-const deviceSeconds = 365 * 24 * 3600;
+const deviceSeconds = 365 * daySeconds;
 
 /** Some clients send a `name`, which is ignored because an account has only an email address. */
 const loginInput = z.strictObject({

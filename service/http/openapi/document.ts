@@ -3,6 +3,7 @@
 
 import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
+import { daySeconds } from "../../flow/days.ts";
 import { hexPattern } from "../input.ts";
 import { defaultLimits } from "../limits.ts";
 import { exampleEvent, examples, exampleTest } from "./examples.ts";
@@ -93,7 +94,7 @@ export function describeApi(): Schema {
 function describeIntents({ Intent, Call }: Record<string, Schema>): Record<string, Schema> {
   const { salt, expirationTimestamp, ...fields } = Intent!.properties as Record<string, Schema>;
   const { expirySecondsMin, expirySecondsMax } = defaultLimits;
-  const [minutes, days] = [expirySecondsMin / 60, expirySecondsMax / 86_400];
+  const [minutes, days] = [expirySecondsMin / 60, expirySecondsMax / daySeconds];
   const required = (Intent!.required as string[]).filter((name) => name !== "salt");
   return {
     Call: { ...Call, additionalProperties: false },
