@@ -4,7 +4,8 @@
 
 import { type Kysely, sql } from "kysely";
 import { hourMs } from "../flow/days.ts";
-import { groupsOf, statementRows } from "../flow/groups.ts";
+import { groupsOf } from "../flow/groups.ts";
+import { statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 import type { CredentialKind } from "./credentials.ts";
 

@@ -1,8 +1,8 @@
-// node bench/groups.ts measures how long statements that handle many rows take (flow/groups.ts).
-// While such a statement runs on SQLite, all other statements wait. Measures SQLite and PostgreSQL,
-// with an account that has 200,000 rows of every kind. Prints the median time in milliseconds, and
-// the time per row. A statement with few rows takes longer per row, because each statement has a
-// fixed cost.
+// node bench/groups.ts measures how long statements that handle many rows take
+// (store/statement-rows.ts). While such a statement runs on SQLite, all other statements wait.
+// Measures SQLite and PostgreSQL, with an account that has 200,000 rows of every kind. Prints the
+// median time in milliseconds, and the time per row. A statement with few rows takes longer per
+// row, because each statement has a fixed cost.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -4,7 +4,7 @@ import type { EventType } from "executable-address/webhook";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
 import { type ReadQueue, withoutQueue } from "../flow/gate.ts";
-import { prune, statementRows } from "../flow/groups.ts";
+import { prune, statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 
 export const eventRetentionMs = 30 * dayMs;

@@ -12,9 +12,10 @@
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { blockSecondsMax } from "../chain/chains.ts";
-import { groupsOf, inGroups, statementRows } from "../flow/groups.ts";
+import { groupsOf, inGroups } from "../flow/groups.ts";
 import { newestAnchorOf } from "../follow/anchors.ts";
 import { findShared, firstOwners, type IntentChain, laterOwners } from "../store/owners.ts";
+import { statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 import { selectConfirmations } from "./confirmations.ts";
 

@@ -5,9 +5,10 @@
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
-import { groupsOf, inGroups, statementRows } from "../flow/groups.ts";
+import { groupsOf, inGroups } from "../flow/groups.ts";
 import { together } from "../flow/together.ts";
 import type { Payment } from "../follow/payment.ts";
+import { statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 
 /**

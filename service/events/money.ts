@@ -7,8 +7,8 @@
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayOf } from "../flow/days.ts";
-import { statementRows } from "../flow/groups.ts";
 import { upperMedian } from "../flow/median.ts";
+import { statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Cursor, listAddresses } from "./list-addresses.ts";
 

@@ -13,9 +13,10 @@
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { groupsOf, inGroups, statementRows } from "../flow/groups.ts";
+import { groupsOf, inGroups } from "../flow/groups.ts";
 import type { Payment } from "../follow/payment.ts";
 import { findOfOtherChains, findRequested } from "../store/find-records.ts";
+import { statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 
 /** The maximum number of stored payments per class, address, and chain. */

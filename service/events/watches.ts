@@ -6,11 +6,12 @@ import type { AddressStatus } from "executable-address/status";
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
-import { inGroups, roundRobin, statementRows } from "../flow/groups.ts";
+import { inGroups, roundRobin } from "../flow/groups.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/payment.ts";
 import { findNewestSeq, unexpired } from "../store/find-records.ts";
 import { byClientId, joinRecord, joinReference, type Named, readNamed } from "../store/owners.ts";
+import { statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 import {
   type Change,

@@ -4,7 +4,8 @@
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
-import { findCreated, findNewestSeq, readClock } from "../store/find-records.ts";
+import { sql } from "kysely";
+import { findCreated, findNewestSeq } from "../store/find-records.ts";
 import { keccak, mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
@@ -32,7 +33,7 @@ export async function* exportRecords(
   sinceMs: number,
   report: (fault: string) => void,
 ): AsyncGenerator<string, Exported> {
-  const untilMs = await readClock(store.db, store.dialect);
+  const untilMs = await readClock(store);
   const counts = { exported: 0, corrupt: 0 };
   for await (const { records, corrupt } of readRecords(store, 0, sinceMs, report)) {
     counts.exported += records.length;
@@ -185,4 +186,19 @@ async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
     add(chunk.subarray(start));
   }
   if (lineBytes > 0) yield take();
+}
+
+/**
+ * Returns the time of the database's clock, in Unix milliseconds. All servers that use the database
+ * share this clock.
+ */
+async function readClock({ db, dialect }: Store): Promise<number> {
+  const now =
+    dialect === "postgres"
+      ? sql`extract(epoch from clock_timestamp())`
+      : sql`unixepoch('now', 'subsec')`;
+  const { rows } = await sql<{ ms: number }>`select cast(${now} * 1000 as bigint) as ms`.execute(
+    db,
+  );
+  return Number(rows[0]!.ms);
 }

@@ -3,8 +3,9 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import { inGroups, statementRows } from "../flow/groups.ts";
+import { inGroups } from "../flow/groups.ts";
 import type { Dialect } from "./dialect.ts";
+import { statementRows } from "./statement-rows.ts";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -233,19 +234,4 @@ export async function findRequestedTokens(
 export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
   const [first] = await findCreated(db, 0, 1);
   return first && Math.floor(first.createdAt / 1000);
-}
-
-/**
- * Returns the time of the database's clock, in Unix milliseconds. All servers that use the database
- * share this clock.
- */
-export async function readClock(db: Kysely<Tables>, dialect: Dialect): Promise<number> {
-  const now =
-    dialect === "postgres"
-      ? sql`extract(epoch from clock_timestamp())`
-      : sql`unixepoch('now', 'subsec')`;
-  const { rows } = await sql<{ ms: number }>`select cast(${now} * 1000 as bigint) as ms`.execute(
-    db,
-  );
-  return Number(rows[0]!.ms);
 }

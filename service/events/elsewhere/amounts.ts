@@ -8,8 +8,9 @@
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Elsewhere } from "executable-address/status";
 import type { Kysely, Transaction } from "kysely";
-import { groupsOf, statementRows } from "../../flow/groups.ts";
+import { groupsOf } from "../../flow/groups.ts";
 import { togetherBy } from "../../flow/together.ts";
+import { statementRows } from "../../store/statement-rows.ts";
 import type { Tables } from "../../store/tables.ts";
 
 export type AddressOf = { address: Hex; chainId: number };

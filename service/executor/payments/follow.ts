@@ -1,8 +1,9 @@
 // Connects ../../follow/, which reads the logs of new blocks, to the executor's ledger.
 
-import { groupsOf, statementRows } from "../../flow/groups.ts";
+import { groupsOf } from "../../flow/groups.ts";
 import type { SweepContext } from "../../follow/context.ts";
 import type { FollowMemory } from "../../follow/memory.ts";
+import { statementRows } from "../../store/statement-rows.ts";
 import type { Pass } from "../pass.ts";
 import type { ScanMemory } from "./scan.ts";
 

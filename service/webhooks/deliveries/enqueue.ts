@@ -9,7 +9,8 @@ import { eventVersion } from "../../events/changes.ts";
 import { findEvents, type WhichEvents } from "../../events/list.ts";
 import type { NewEvent } from "../../events/watches.ts";
 import { toIso } from "../../flow/days.ts";
-import { groupsOf, statementRows } from "../../flow/groups.ts";
+import { groupsOf } from "../../flow/groups.ts";
+import { statementRows } from "../../store/statement-rows.ts";
 import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 

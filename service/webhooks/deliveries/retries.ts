@@ -3,7 +3,7 @@
 
 import type { Transaction } from "kysely";
 import { dayMs } from "../../flow/days.ts";
-import { statementRows } from "../../flow/groups.ts";
+import { statementRows } from "../../store/statement-rows.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Sent } from "../send.ts";
 
