@@ -76,9 +76,7 @@ export const openSender = (chainId: number, transport: Transport, key: Hex): Sen
     transport,
   });
 
-/**
- * Returns a viem transport that sends its requests with `request` and retries no failed request.
- */
+/** Returns a viem transport that sends its requests with `request`, without retries. */
 export const transportOf = (request: ChainRpc["request"]): Transport =>
   custom(
     { request: ({ method, params }) => request(method, (params as unknown[]) ?? []) },

@@ -19,10 +19,10 @@ import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
  * `finalizedBlock` is null if the endpoint does not support the block tag `finalized`. `differsOn`
- * lists the methods for which the endpoint's answer is not the answer of a quorum. `refuses` lists
- * the refused methods, each followed by the error message. `logBlocks` is the largest tested number
- * of blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the
- * limit is unknown.
+ * lists the methods for which no quorum agrees with the endpoint's answer. `refuses` lists the
+ * refused methods, each followed by the error message. `logBlocks` is the largest tested number of
+ * blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the limit
+ * is unknown.
  */
 type Comparison = {
   headBlock: number | null;
@@ -40,8 +40,8 @@ type Compared = EndpointChain & {
 };
 
 /**
- * The endpoints are compared at a block that every endpoint has: this number of blocks below the
- * newest block of the endpoint that is furthest behind.
+ * The endpoints are compared this number of blocks below the lowest of their newest blocks, so that
+ * every endpoint has the block.
  */
 const depth = 5;
 
@@ -137,8 +137,8 @@ function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call
 const logBlocksTried = [2000, 500, 100, 10, 1];
 
 /**
- * Returns the largest number in {@link logBlocksTried} for which the endpoint returned the logs of
- * that many blocks, or null if there is none.
+ * Returns the largest tested number of blocks ({@link logBlocksTried}) whose logs the endpoint
+ * returned in one query, or null if there is none.
  */
 async function readLogBlocks(
   endpoint: Endpoint,

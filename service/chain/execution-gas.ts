@@ -16,10 +16,9 @@ export const executionGasMax = 5_000_000;
 export const floorFactor = (4 / 3) * (64 / 63);
 
 /**
- * {@link dependsOnGas} compares the estimate with the gas limit that the calls need to do the same
- * work as with a high limit. If that limit is more than this multiple of the estimate, the calls do
- * less work with the estimate. The multiple is above {@link floorFactor}, because the estimate of
- * some nodes is the gas that is used with a high limit.
+ * If the calls need a gas limit above this multiple of the estimate to do the same work as with a
+ * high limit, they do less work with the estimate. The multiple is above {@link floorFactor},
+ * because some nodes estimate the gas that is used, and not the lowest sufficient limit.
  */
 const dependentFactor = 1.5;
 

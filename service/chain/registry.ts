@@ -53,8 +53,8 @@ export function perChain<Opened>(
 }
 
 /**
- * The delay before a chain is checked again, which depends on the result of the last check. Even a
- * chain that matches the file is checked again, because a token contract can be upgraded to other
+ * The delay before a chain is checked again, which depends on the result of the last check. A chain
+ * can stop matching the file, because an upgrade of a token contract can change the token's
  * decimals.
  */
 const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };

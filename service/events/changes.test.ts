@@ -53,7 +53,7 @@ const payment = (n: number, amount: string): StoredPayment => ({
 });
 
 /**
- * Returns the event types for a series of statuses without transfer logs. So no payments are
+ * Returns the event types for a series of statuses. There are no transfer logs, so no payments are
  * reported.
  */
 function typesOf(...statuses: AddressStatus[]): string[] {

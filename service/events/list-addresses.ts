@@ -249,8 +249,8 @@ const selectState = (nowMs: number) => sql`case
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Returns SQL for all filters except settlement times, which {@link chooseWalk} applies. The result
- * may repeat other conditions of {@link chooseWalk}.
+ * Returns SQL for all filters except settlement times, which {@link chooseWalk} applies. That
+ * function may apply some of the other filters too.
  *
  * The conditions on references use `coalesce`. Otherwise, PostgreSQL might scan the table of
  * references first, and read all references of the account for each window.

@@ -27,9 +27,10 @@ import { selectConfirmations } from "./confirmations.ts";
 const laterOwnersMax = 31;
 
 /**
- * Marks `addresses` for each account that created them. The addresses are due for a status read
- * when block `blockNumber` has the number of confirmations that the account requires. Skips
- * addresses whose intents are for other chains, because their status is read on the intent's chain.
+ * Marks each of the `addresses` for every account that created it. The addresses are due for a
+ * status read when block `blockNumber` has the number of confirmations that the account requires.
+ * Skips addresses whose intents are for other chains, because their status is read on the intent's
+ * chain.
  */
 export async function markWatches(
   transaction: Transaction<Tables>,
@@ -154,8 +155,8 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // The search includes rows that are already due, because a statement that excludes these rows
-    // would have to scan all of them.
+    // The search includes rows that are already due. If a statement skipped these rows, it could
+    // scan a million rows before it finds a group.
     if (last.unmarked) {
       await db
         .updateTable("watches")

@@ -242,8 +242,8 @@ const pacedEvents = 1_000;
  * A median is null if the newest 1,000 events contain no such payment or execution.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
-  // Selects the newest events by a limit. If they were selected by a range of positions, PostgreSQL
-  // would expect many rows, and would plan the join for many rows.
+  // Selects the newest events by a limit. For a range of positions, PostgreSQL expects many rows,
+  // and chooses a join for many rows.
   const page = db
     .selectFrom("events")
     .select(["account_id", "address", "type", "created_at as at", "position"])

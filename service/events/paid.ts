@@ -114,9 +114,9 @@ const seenOf = ({ block }: AddressStatus, { payments }: Paid): StoredPayment[] =
   payments.filter(({ blockNumber }) => blockNumber <= block.number);
 
 /**
- * Computes the amounts in a status that no known payment explains. The amount of the requested
- * token is negative if the known payments exceed the amount in the status, for example because an
- * endpoint invented a log.
+ * Computes which amounts in a status are not explained by known payments. The amount of the
+ * requested token is negative if the known payments exceed the amount in the status, for example
+ * because an endpoint invented a log.
  */
 function computeUnexplained(status: AddressStatus, seen: readonly StoredPayment[]): Unexplained {
   const explained = sumOf(seen.filter(({ token }) => isSame(token, status.token)));

@@ -58,8 +58,8 @@ declare module "../store/tables.ts" {
       is_lookalike: number;
       /**
        * 1 if a quorum of endpoints returned the log, and the payment is on a chain other than the
-       * intent's. Earlier versions also stored such payments without a quorum, with 0. Payments on
-       * the intent's chain always have 0.
+       * intent's. Earlier versions also stored such payments if there was no quorum, and set 0.
+       * Payments on the intent's chain always have 0.
        */
       is_agreed: Generated<number>;
     };

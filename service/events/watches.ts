@@ -413,8 +413,8 @@ export const noneClosed: Closed = { seq: 0, expiredSeconds: 0, isEnd: false };
 /**
  * Searches up to 1,000 records after `last.seq` for the first open record. A record is closed if
  * its intent is for another chain, or if its address is expired or settled. If `expiredSeconds` is
- * earlier than in the last call, the last time may have been wrong, so records that seemed expired
- * may be open. The search then begins at the first record.
+ * earlier than in the last call, records that seemed expired in that call may be open, so the
+ * search begins at the first record.
  *
  * @param last the result of the last call, or {@link noneClosed}
  * @param expiredSeconds a time of the chain's clock, in Unix seconds; records that expire at this

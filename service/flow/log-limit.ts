@@ -9,8 +9,8 @@ export const messageKind = (text: string): string =>
   text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
 
 /**
- * Returns a function that calls `log` at most once a minute for each kind of message. The function
- * passes the number of messages of this kind that were skipped since the last call to `log`.
+ * Returns a function that calls `log` at most once a minute for each kind of message. The argument
+ * of `log` is the number of messages of this kind that were skipped since the previous call.
  *
  * @param nowMs a monotonic clock
  */

@@ -172,8 +172,8 @@ async function goBackTo({ store, memory, report }: SweepContext, number: number)
 const linksMax = 64;
 
 /**
- * Stores the hashes of the newest block and its parent in `links`. Deletes all older hashes unless
- * it is certain that the newest block descends from their blocks.
+ * Stores the hashes of the newest block and its parent in `links`. Keeps older hashes only if it is
+ * certain that their blocks are ancestors of the newest block.
  */
 export async function noteLinks({ view, memory: { links } }: SweepContext): Promise<void> {
   const { number, hash, parentHash } = view.head;

@@ -389,7 +389,7 @@ type ListOf = {
   memory: FollowMemory;
 };
 
-/** Returns the forms of a query for an endpoint, the cheaper one first. */
+/** Returns the forms of the query that an endpoint may accept. The cheaper form comes first. */
 function formsFor(
   { memory, tuning }: Omit<ListOf, "store">,
   { logs }: Pick<EndpointRecord, "logs">,

@@ -5,8 +5,8 @@
 //
 // In a process with an executor, the executor normally requests the newest blocks, and passes them
 // to this loop. The loop requests a block itself only if the executor has not requested a block for
-// two poll intervals. Reasons are that the executor is busy, that another process has the chain's
-// lease, or that no address is open and the executor polls less often (executor/rest.ts). In a
+// two poll intervals. This happens if the executor is busy, if another process has the chain's
+// lease, or if the executor polls less often because no address is open (executor/rest.ts). In a
 // process without an executor, the loop requests every block.
 
 import { AsyncResource } from "node:async_hooks";

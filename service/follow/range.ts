@@ -75,7 +75,7 @@ async function requestRange(
   return acceptAgreed(answers, count);
 }
 
-/** Returns the last block's hash, if `count` endpoints returned the same one. */
+/** Returns the last block's hash if `count` endpoints agree on this hash. */
 function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | undefined {
   const shown = answers.filter((each): each is Shown => each.kind === "shown");
   const byHash = Map.groupBy(shown, ({ end }) => end.hash);

@@ -30,7 +30,7 @@ export function matchAddresses(
   dialect: Dialect,
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
-  // Sorted like the index, because neighboring entries of the index are often on the same page.
+  // The addresses are sorted like the index, whose neighboring entries are often on one page.
   return inGroups(addresses, sortedMax, (some) => matchSorted(db, dialect, some.sort()));
 }
 

@@ -141,8 +141,8 @@ type RecordReader = {
 };
 
 /**
- * Opens the reading thread, which receives groups of addresses. The thread answers more lookups per
- * second (read-worker.ts), and with it, a slow disk delays only lookups.
+ * Opens the reading thread, which receives groups of addresses. With this thread, the service
+ * answers more lookups per second (read-worker.ts), and a slow disk delays only lookups.
  */
 export function recordReader(file: string): RecordReader {
   const module = new URL("./sqlite/read-worker.ts", import.meta.url);

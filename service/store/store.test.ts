@@ -413,7 +413,7 @@ test("`findCreated` does not skip a record that PostgreSQL commits late", async 
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
-  // `first` and `held` are saved together. The save takes a `seq` for `first`. Then it waits for
+  // `first` and `held` are saved together. The save assigns a `seq` to `first`. Then it waits for
   // this transaction, which has inserted the address of `held`.
   const blocker = await one.db.startTransaction().execute();
   const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);

@@ -240,7 +240,7 @@ function change(
 
 /**
  * Makes an endpoint's waiting deliveries due after a pause. If there are too many deliveries for
- * one statement, sets `streak` to its value during an outage, so that the next successful delivery
+ * one statement, sets `streak` as if the endpoint had an outage. The next successful delivery then
  * makes more deliveries due.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {

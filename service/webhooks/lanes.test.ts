@@ -63,8 +63,8 @@ type Arrivals = { everyMs: number; count: number; fromMs?: number };
 /**
  * Simulates the deliveries to `mine` and the `others`.
  *
- * @returns the time that each delivery of `mine` took, in milliseconds, until its response or until
- *   the end of the simulation
+ * @returns for each delivery of `mine`, the milliseconds until its response or until the end of the
+ *   simulation
  */
 function deliver(
   mine: Endpoint,

@@ -126,7 +126,7 @@ async function assumeFunding(
   return assumed && { state: assumed, balance: amount + 1n };
 }
 
-/** The maximum number of addresses for which a check reads whether the token blocks them. */
+/** A check finds out for at most this number of addresses whether the token blocks them. */
 const blockedMax = 4;
 
 /**

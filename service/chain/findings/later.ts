@@ -1,6 +1,6 @@
 // Finds executions that succeed now, but would fail at the expiration time, with another sender, or
-// with less gas. Also finds calls whose work depends on the gas limit or that need more gas than
-// the executor allows, and addresses that expire before a payment can become final.
+// with less gas. Also finds calls whose work depends on the gas limit, calls that need more gas
+// than the executor allows, and addresses that expire before a payment can become final.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";

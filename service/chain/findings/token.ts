@@ -26,7 +26,7 @@ export type TokenAnswers = {
   canReturn: boolean | undefined;
   canReturnCoin: boolean | undefined;
   recoveryIsToken: boolean;
-  /** Set only if the token charges a fee on transfers, so that less arrives than was sent. */
+  /** Set only if less arrives than was sent, because the token charges a fee on transfers. */
   arrives: { sent: bigint; received: bigint } | undefined;
 };
 
@@ -172,9 +172,9 @@ const isDust = (amount: bigint, decimals: number) =>
 const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(decimals + 10);
 
 /**
- * Finds an amount that was probably meant for other decimals. With the token's decimals, the amount
- * is far below a hundredth of a token or far above ten million tokens. With other common decimals,
- * it is in that range.
+ * Finds an amount that was probably meant for other decimals. An ordinary amount is between a
+ * hundredth of a token and ten million tokens. With the token's decimals, the amount is far outside
+ * this range. With other common decimals, it is ordinary.
  */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;

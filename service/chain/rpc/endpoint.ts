@@ -337,8 +337,8 @@ async function post(
 }
 
 /**
- * The maximum size of a response, which is larger than the answers to any batch of the service.
- * Without a limit, a response could use up the memory.
+ * The maximum size of a response. The answers to any batch of the service are smaller. Without a
+ * limit, a response could use up the memory.
  */
 const responseBytesMax = 32 * 2 ** 20;
 

@@ -6,9 +6,8 @@ import { backoff } from "../../flow/wait.ts";
 
 export type HeadWaits = {
   /**
-   * Waits for `ms`. If a subscription works, but no block has been reported since the last call,
-   * the wait continues until a block is reported, for at most `quietMs` including `ms`. Resolves
-   * immediately if `stopping` is aborted.
+   * Waits for `ms`. While a subscription works, also waits until a block has been reported since
+   * the last call, for at most `quietMs` in total. Resolves immediately if `stopping` is aborted.
    */
   wait(ms: number): Promise<void>;
 };

@@ -87,9 +87,9 @@ describe("a read of the newest block", () => {
       await new Promise(setImmediate);
       assert.equal(numbers.at(-1), number);
       assert.equal(await heads.at(async (at) => at.number), number);
-      // Until the block interval is known, readers request a block at each poll unless the executor
-      // has just reported one, so the test reports the block again at each poll. Later, readers
-      // request a block only when it is expected.
+      // Until the block interval is known, each poll requests a block, unless the executor reported
+      // one just before. So the test reports the block again at each poll. Later, a poll requests a
+      // block only when it is expected.
       for (let poll = 0; poll < 12; poll++) {
         await pass(1_200);
         if (number < 10 || poll === 11) heads.note(block());

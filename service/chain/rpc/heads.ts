@@ -32,8 +32,9 @@ export type Heads = {
 };
 
 /**
- * The time for which the cached newest block is used. This time limits the requests to ten per
- * second, regardless of the number of readers, unless calls at the newest block fail.
+ * The time for which the cached newest block is used. So there are at most ten requests per second,
+ * regardless of the number of readers. Only a failed call at the newest block can cause another
+ * request.
  */
 export const headMsMax = 100;
 /**
@@ -77,8 +78,8 @@ export function openHeads(request: Request, now: () => number): Heads {
   return {
     read,
     async readNext(pollMs) {
-      // The executor may report a block up to two polls late, because it reads blocks on its own
-      // schedule. So if the executor reported the last block, it has this time to report the next.
+      // The executor reads blocks on its own schedule, so it may report a block up to two polls
+      // late. If it reported the last block, it has this time to report the next block.
       const patienceMs = seen.isReported ? 2 * pollMs : 0;
       const isExpected = now() >= pace.expectedMs() + patienceMs;
       return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
@@ -130,7 +131,7 @@ async function readHead(request: Request): Promise<BlockReference> {
   return head;
 }
 
-/** Returns the block with this number of the current chain, or undefined if there is none. */
+/** Returns the current chain's block with this number, or undefined if there is none. */
 export async function findBlockAt(
   { request }: { request: Request },
   number: number | "latest",

@@ -1,8 +1,8 @@
 // Calls several endpoints of one chain, so that no single endpoint has to be trusted. A view is the
 // chain's state in one poll: the newest block, and answers on which a quorum of endpoints agrees.
 //
-// An additional endpoint never makes the answers less reliable. The newest block is one that a
-// quorum returns, so an endpoint cannot invent later blocks. An endpoint counts as silent if its
+// An additional endpoint never makes the answers less reliable. The height of the newest block
+// needs a quorum, so an endpoint cannot invent later blocks. An endpoint counts as silent if its
 // newest block stays the same while another endpoint advances, or if it responds much later than a
 // quorum. After minutes of silence, it does not count for the quorum until it answers again.
 
@@ -169,9 +169,9 @@ async function findWhere(
 type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
- * Returns the newest block on which `quorum` endpoints agree in all fields. For the comparison, an
- * endpoint that is ahead of others is asked for its block at their height. If no block has a
- * quorum, returns the newest block whose height a quorum has reached.
+ * Returns the newest block on which `quorum` endpoints agree in all fields. An endpoint that is
+ * ahead of others is also asked for its block at their height, so that the blocks can be compared.
+ * If no block has a quorum, returns the newest block whose height a quorum has reached.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
@@ -229,7 +229,7 @@ function readBlockOfEach(
 /**
  * Sorts the endpoints for reads at `head`: endpoints that returned this block come first, then
  * endpoints with a later block, and then endpoints that may not have the block yet. Endpoints with
- * at least one penalty point come last. Among them, fewer points come first.
+ * at least one penalty point come last. Among these, endpoints with fewer points come first.
  */
 function orderFor(state: NetworkState, found: readonly Reached[], head: Block): EndpointRecord[] {
   const nowMs = state.clock();

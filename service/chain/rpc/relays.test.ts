@@ -10,8 +10,8 @@ const accepted: Response = { status: 200, retryAfter: "", date: "", body: { id: 
 const limited: Response = { status: 429, retryAfter: "86400", date: "", body: undefined };
 
 /**
- * Opens one relay for each of `first` with a simulated clock. A relay's first response is the one
- * in `first`, and its other responses accept the transaction.
+ * Opens one relay for each of `first` with a simulated clock. A relay's first response is its entry
+ * in `first`, and all later responses accept the transaction.
  */
 function openSimulated(first: readonly Response[]) {
   const clock = { ms: 0 };

@@ -38,7 +38,7 @@ export function openRelays(
         found[place]!.answers = list;
         if (!list?.some((answer) => "result" in answer)) throw new Error("not taken");
       });
-      // Rejects if no relay accepts the transaction. Then `found` still contains the answers.
+      // This promise rejects if no relay accepts the transaction, but `found` contains the answers.
       await Promise.any(takes).catch(() => {});
       return found.map((each) => ({ ...each }));
     },

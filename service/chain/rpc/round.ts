@@ -13,8 +13,8 @@ import { ChainUnavailable } from "./json-rpc.ts";
 
 /**
  * An endpoint is late if its response takes longer than `lateMsMin`, and also longer than
- * `lateFactor` times the time in which enough other endpoints answered. The limits are generous,
- * because medians should not be decided only by the fastest endpoints.
+ * `lateFactor` times the time in which enough other endpoints answered. The limits are generous, so
+ * that medians also include the answers of slower endpoints.
  */
 export const lateMsMin = 2000;
 const lateFactor = 4;

@@ -51,9 +51,9 @@ export type View = {
    */
   clients(turn: number): EndpointClient[];
   /**
-   * Calls every endpoint of this chain. The result is undefined for an endpoint that failed. The
-   * result is also undefined for an endpoint that is late or rate-limited after a quorum of
-   * endpoints has given usable answers.
+   * Calls every endpoint of this chain. The result is undefined for an endpoint that failed. After
+   * a quorum of endpoints has given usable answers, the result is also undefined for an endpoint
+   * that is late or rate-limited.
    */
   readEach(calls: Call[], usable?: Usable): Promise<(Answer[] | undefined)[]>;
   /**
@@ -167,8 +167,8 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
 const isResult: Usable = (answer) => "result" in answer;
 
 /**
- * Sorts the endpoints for a read. Endpoints with less than one penalty point come first, and each
- * value of `turn` starts with another endpoint.
+ * Sorts the endpoints for a read. Endpoints with less than one penalty point come first, and `turn`
+ * selects which of these endpoints begins.
  */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;
@@ -225,7 +225,7 @@ async function several(
   throw new ChainUnavailable(`no endpoint has a usable answer to ${calls[0]?.method}${detail}`);
 }
 
-/** Returns, for each call, the indices of the endpoints with equal answers. */
+/** Returns the result of {@link agreed} for each call: the indices of the endpoints that agree. */
 function agreements({ calls, found, quorum }: Several): (number[] | undefined)[] {
   return calls.map(({ method }, index) =>
     agreed(

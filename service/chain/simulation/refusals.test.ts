@@ -109,7 +109,7 @@ describe("a simulation that cannot run", () => {
   });
 
   test("has the outcome `unknown` if the token does not report the assumed balance", async () => {
-    // The token returns the stored number plus one, which belongs to another layout.
+    // The token adds one to the stored number, and the sum is the number for another layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const { outcome, reason, fundingAssumed } = await world.simulate(record);

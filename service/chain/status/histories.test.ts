@@ -1,6 +1,6 @@
 // Runs random actions on a real chain, including reorganizations. After each step, the library, the
 // service, and a second implementation of the rule must return the same status, and the contract
-// must allow executions and recoveries in exactly the states that permit them. TESTS=long runs ten
+// must allow an execution or a recovery if and only if the status permits it. TESTS=long runs ten
 // histories instead of four. HISTORIES sets the number of histories, and SEED selects other
 // histories. A failure message contains the seed.
 

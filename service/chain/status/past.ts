@@ -33,7 +33,7 @@ type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 /**
  * The cache of past events on one chain. The cache is bounded, so any entry can be evicted. If an
  * address is cached, only its later events are read. If an address is not cached and the node
- * limits the range, reading its events can take {@link spansMax} or more calls.
+ * limits the range, {@link spansMax} calls may not be enough to read its events.
  */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
@@ -149,8 +149,8 @@ async function remember(
 export type ChainView = {
   block: BlockReference;
   /**
-   * Returns the block with this number of the current chain, or undefined if the number is above
-   * the head.
+   * Returns the current chain's block with this number, or undefined if the number is above the
+   * head.
    */
   blockAt(number: number): Promise<BlockReference | undefined>;
   /**

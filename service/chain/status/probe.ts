@@ -21,8 +21,8 @@ const headBytes = 128;
 const holdingBytes = 128;
 
 /**
- * The maximum number of addresses per call. Like deployed code, the result of init code is limited
- * to 24,576 bytes, which is enough for 191 addresses, and costs 200 gas per byte. With proxied
+ * The maximum number of addresses per call. Like deployed code, the result of init code costs 200
+ * gas per byte and is limited to 24,576 bytes, which is enough for 191 addresses. With proxied
  * tokens, a call takes 7 million gas. Nodes allow at least 25 million gas.
  */
 export const holdersMax = 150;

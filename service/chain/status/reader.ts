@@ -43,7 +43,7 @@ export type StatusReader = {
    */
   read(subject: StatusSubject): Promise<AddressStatus>;
   /**
-   * Reads the status at `block`, or at the current block with this number.
+   * Reads the status at `block`, or at the current chain's block with this number.
    *
    * @throws {AddressUnreadable} if this address cannot be read at the block, but other addresses
    *   can be

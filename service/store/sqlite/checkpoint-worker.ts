@@ -15,7 +15,7 @@ const intervalMs = 250;
 const logPagesMax = 16_384;
 /**
  * How long a restart of the log waits for connections that still read the old log. Writers are
- * blocked during this wait, so the wait is short. If a read takes longer, the next interval tries
+ * blocked during this wait, so the wait is short. If a read takes longer, the next checkpoint tries
  * the restart again.
  */
 const readersMsMax = 20;
@@ -47,8 +47,8 @@ function checkpoint(): void {
   database.pragma("wal_checkpoint(restart)");
 }
 
-// The process must close all other connections before it sends the message, because `closeSync`
-// releases all locks that the process has on the file.
+// All other connections of this process must be closed before this message arrives, because
+// `closeSync` releases all locks that the process has on the file.
 parentPort?.once("message", () => {
   clearInterval(timer);
   database.close();
