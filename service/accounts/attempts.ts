@@ -25,7 +25,8 @@ const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
 /**
  * Limits the sign-in attempts from one network, so that an attacker cannot try a few passwords for
- * each of many accounts. Does not count attempts that the limits for cookies admit.
+ * each of many accounts. An attempt that the limits for cookies admit does not count against this
+ * limit.
  */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
@@ -112,7 +113,7 @@ export function limitAttempts(
     ]);
     if (waitMs > 0) return waitMs;
     // The attempt counts as one of the network's first attempts even if the account's limits refuse
-    // it. Otherwise, an attacker could use the network's first attempts after these limits have
+    // it. Otherwise, an attacker could save these first attempts until the account's limits have
     // refilled.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
@@ -156,8 +157,8 @@ export function limitAttempts(
 
 /**
  * Counts an attempt against the limits in the given order, and stops at the first limit that
- * refuses the attempt. Callers pass the narrow limits first, so that an attempt that a narrow limit
- * refuses does not count against wider limits.
+ * refuses the attempt. Callers pass the narrow limits first, so that an attempt refused by a narrow
+ * limit does not count against the wider ones.
  *
  * @returns the milliseconds to wait, or 0 if all limits admit the attempt
  */

@@ -90,8 +90,8 @@ export type Limiter = {
 /**
  * Returns the verdict on one request.
  *
- * @param dueInMs the time until the full burst is available again; an admitted request has already
- *   increased this time
+ * @param dueInMs the time until the full burst is available again, including the interval that the
+ *   request adds if it is admitted
  */
 function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;
@@ -220,9 +220,10 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
 
 /**
  * For each key, admits as many requests as the limit allows. Rows are locked in the order of their
- * keys, so that two servers cannot deadlock. `whole_at` is at most the time of one full burst in
- * the future, unless the clock was set back. If `whole_at` exceeds this maximum by more than ten
- * seconds, the statement assumes that the whole burst was used just now.
+ * keys, so that two servers cannot deadlock. At the time `whole_at`, the full burst is available
+ * again. This time is at most one full burst ahead of the clock, unless the clock was set back. If
+ * it is more than ten seconds later than this maximum, the statement assumes that the whole burst
+ * was used just now.
  */
 async function spend(
   { prepared }: LimiterStore,
@@ -260,8 +261,8 @@ const spendLimits = `
   returning key, whole_at, at, admitted`;
 
 /**
- * Returns the verdict on each request. If the limit admits only some requests of a key, these are
- * the first requests in the list.
+ * Returns the verdict on each request. If the limit admits only some requests of a key, admits the
+ * requests that come first in the list.
  */
 function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();

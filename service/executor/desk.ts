@@ -65,8 +65,8 @@ export function openDesk(
 }
 
 /**
- * Returns a function that finds the amounts that the executor has sent from an address to
- * `recovery` on chains other than `chainId`, sorted by block.
+ * Returns a function that finds the returns of an address on chains other than `chainId`: the
+ * amounts that the executor has sent to `recovery`, sorted by block.
  */
 export function returnsFinder(
   db: Kysely<Tables>,
@@ -114,8 +114,8 @@ export function jobFinder(db: Kysely<Tables>): FindJob {
     async (requests) => {
       const found = new Map<string, JobNews>();
       for (const row of await readRows(db, requests)) {
-        // The rows are sorted by signing time, so a job's newest transaction overwrites its older
-        // ones.
+        // The rows are sorted by signing time, so the newest transaction of each job overwrites the
+        // older ones.
         found.set(toKey(row.chain_id, Buffer.from(row.address).toString("hex")), toNews(row));
       }
       return requests.map(({ chainId, address }) => found.get(toKey(chainId, toDigits(address))));
@@ -163,8 +163,8 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
- * A status request wakes a job that was not worth its gas only if money was last detected at least
- * this long ago.
+ * If a job was not worth its gas, a status request wakes the job only after this time has passed
+ * since money was last detected.
  */
 const worthlessSeconds = hourSeconds;
 

@@ -17,8 +17,8 @@ import type { FeePolicy } from "./money/fees.ts";
 import type { TipPrices } from "./money/tips.ts";
 
 /**
- * One iteration of a chain's loop. `Memory` is the part of the state from earlier iterations that a
- * function reads or changes.
+ * One iteration of a chain's loop. `Memory` is the state from earlier iterations, limited to the
+ * parts that a function uses.
  */
 export type Pass<Memory = unknown> = {
   parts: Parts;
@@ -51,7 +51,7 @@ export type Parts = {
   ledger: Ledger;
   endpoints: Endpoint[];
   /**
-   * Relays receive transactions instead of `endpoints`, if there are any (see
+   * If this list is not empty, these relays receive the transactions instead of `endpoints` (see
    * `sendFallbackBlocks`).
    */
   relays: Endpoint[];

@@ -3,10 +3,10 @@
 // "sleeps": polls are skipped until there is something to do.
 //
 // A sleeping chain is checked about every five minutes, because closed addresses can receive late
-// money. A check asks a quorum of endpoints for new transfers, and one endpoint whether the last
-// block with known logs is still in the chain. A normal poll, which reads the logs, follows if the
-// check finds a payment or fails, and after every sixth check. A new address, a due job, or an
-// event that waits for a block wakes the chain at the next poll.
+// money. A check asks a quorum of endpoints for new transfers. It also asks one endpoint whether
+// the last block with known logs is still in the chain. A normal poll, which reads the logs,
+// follows if the check finds a payment or fails, and after every sixth check. A new address, a due
+// job, or an event that waits for a block wakes the chain at the next poll.
 
 import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -18,11 +18,11 @@ import type { Parts } from "./pass.ts";
 import type { ScanMemory } from "./payments/scan.ts";
 
 /**
- * The time between two checks of a sleeping chain. This time is short enough to find late money
- * within five minutes, including the poll that follows.
+ * The time between two checks of a sleeping chain. The time is short enough that a check and the
+ * poll after it find late money within five minutes.
  */
 const sleepMs = 285_000;
-/** A normal poll follows this check since the last normal poll, even if it finds no payment. */
+/** A normal poll follows after this number of checks, even if the checks find no payment. */
 const checksMax = 6;
 /**
  * The time for which the chain stays awake after the last address has expired, to report the

@@ -115,8 +115,8 @@ declare module "../store/tables.ts" {
     /**
      * The costs of final transactions. Reserved costs are computed from the pending transactions.
      * `gas_wei` is the full cost paid for the account, and `tips_wei` is the value of its tips.
-     * `wei` is the cost that tips did not cover, including `client_wei` for addresses created with
-     * the client ID, and `tip_loss_wei` for executions that tips should have paid for.
+     * `wei` is the cost that tips did not cover. It includes `client_wei` (for addresses created
+     * with the client ID) and `tip_loss_wei` (for executions that tips should have paid for).
      */
     executor_account_spending: {
       chain_id: number;

@@ -35,7 +35,8 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 /**
  * Starts the command and kills it while it sends a transaction. If `isAfter`, the node has received
  * the transaction, but its response has not arrived yet. Otherwise, the node never receives the
- * transaction. Returns false if the command sent fewer transactions.
+ * transaction. Returns false if the command ends, or waits for the payment, before it sends this
+ * transaction.
  *
  * @param through the number of transactions to let through before the kill
  */

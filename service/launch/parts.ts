@@ -21,7 +21,7 @@ export type LaunchOptions = {
   /** The chain's name, such as `base-sepolia`, or its ID. */
   chainName: string;
   keyFile: string;
-  /** Replaces the endpoints in the chains file, unless it is empty. */
+  /** If this list is not empty, it replaces the endpoints in the chains file. */
   rpcUrls: readonly string[];
   isDryRun: boolean;
   isResume: boolean;

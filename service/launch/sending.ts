@@ -391,9 +391,9 @@ const removed =
 
 /**
  * Reads the receipts of all stored transactions again, because a reorganization may have removed a
- * transaction. Waits for the transactions that are in a mempool. Skips transactions that cannot be
- * mined, because the transaction with an earlier nonce is in no block and no mempool. A later step
- * sends a skipped transaction again if it is still needed.
+ * transaction. Waits for the transactions that are in a mempool. If no transaction with a nonce is
+ * in a block or a mempool, skips this nonce and all later nonces, because later transactions cannot
+ * be mined without it. A later step sends a skipped transaction again if it is still needed.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;

@@ -153,8 +153,8 @@ function judgeWildcard(scheme: string, host: string) {
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
   }
-  // The list of public suffixes can contain all subdomains of a host without the host, such as
-  // *.kawasaki.jp. So this function also checks a subdomain of the host.
+  // The list of public suffixes can contain all subdomains of a host but not the host itself, for
+  // example *.kawasaki.jp. So this function also checks a subdomain of the host.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );

@@ -81,10 +81,10 @@ type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
  * Wraps better-auth's adapter, so that the database contains only digests of session tokens. A
- * session can be used only with its token. If the database contained the tokens, a person who reads
- * the database or a backup could use the sessions, because the database can also contain the secret
- * that signs cookies. The wrapper replaces the tokens in a query with their digests, and replaces
- * the digests in the results with the tokens.
+ * session can be used only with its token, so a person who reads the database or a backup cannot
+ * use the sessions. The signature of the cookies would not be enough, because the database can also
+ * contain the secret that signs cookies. The wrapper replaces the tokens in a query with their
+ * digests, and replaces the digests in the results with the tokens.
  */
 export function storeDigests(adapter: Adapter): Adapter {
   return {

@@ -302,7 +302,7 @@ describe("decide", () => {
   });
 });
 
-/** Yields every combination of one value per name. */
+/** Yields every combination that has one value for each name. */
 function* product<Options extends Record<string, readonly unknown[]>>(
   options: Options,
 ): Generator<{ [Key in keyof Options]: Options[Key][number] }> {

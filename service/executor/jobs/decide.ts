@@ -56,15 +56,15 @@ export type Facts = {
 };
 
 /**
- * Each value limits how much gas an address can waste. They are judgments, not measurements.
+ * Each value limits how much gas an address can waste. The values are judgments, not measurements.
  *
- * - `paidFailuresMax`: a failure on chain follows a successful simulation, so a repeated failure is
- *   probably not a coincidence. The money is not lost, because it is returned after the expiration
- *   time.
+ * - `paidFailuresMax`: an execution that fails on chain has succeeded in a simulation before, so a
+ *   repeated failure is probably not a coincidence. The money is not lost, because it is returned
+ *   after the expiration time.
  * - `recoveryFailuresMax`: the money stays at the address if the executor gives up, so there are
  *   more attempts. With the backoff, the last one is at least five minutes after the first.
  * - `recoveriesPerDayMax`: usually, an address needs one recovery for a surplus or a late payment.
- *   Two more are left if a payer repeats the mistake.
+ *   The other two are for a payer who repeats the mistake.
  */
 export const attemptLimits: AttemptLimits = {
   paidFailuresMax: 3,

@@ -212,8 +212,8 @@ const outOfGasMoney: Reason = "executor_out_of_gas_money";
 /** The interval at which the balances are read while no key has money. */
 const rereadMs = 15_000;
 /**
- * After this time, all jobs are tried again. An execution may now need less gas, or a cheaper
- * recovery may replace it because its intent has expired.
+ * After this time, all jobs are tried again. An execution may now need less gas. If the intent has
+ * expired, a cheaper recovery may replace the execution.
  */
 const tryMs = hourMs;
 

@@ -73,9 +73,9 @@ const lightGas = 400_000;
 
 /**
  * Estimates each execution separately. The result is at least the lowest gas limit at which the
- * execution succeeds. Some contracts do less work if they have less gas. So the result also depends
- * on how much gas the execution uses with a high limit, if an endpoint can measure this
- * (`planGas`).
+ * execution succeeds. Some contracts do less work if they have less gas. So if an endpoint can
+ * measure the gas that the execution uses with a high limit, the result also depends on this
+ * measurement (`planGas`).
  *
  * @returns undefined for an execution if there was no time for it
  */

@@ -30,8 +30,8 @@ const roundMs = { idle: 5_000, busy: 60_000 };
 /** The delay before a retry if the transaction for a token could not be sent. */
 const againSeconds = 300;
 /**
- * Divides each budget: a reported token is paid for only if the day's spending stays within half of
- * the budget.
+ * Gas for a reported token is paid only if the day's spending stays within each budget divided by
+ * this number.
  */
 const budgetPart = 2n;
 /**

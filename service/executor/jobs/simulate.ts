@@ -6,7 +6,7 @@
 // block's randomness and builder, which nobody knows in advance. A contract can also recognize a
 // simulated recovery, because its transaction origin is the address itself.
 //
-// A stranger can create intents that take a node long to simulate, at no cost. So the executor
+// At no cost, a stranger can create intents whose simulation takes a long time. So the executor
 // records how long each account's simulations take, and starts with the fastest accounts. Calls for
 // fast accounts share requests, and several requests run simultaneously. For an account without a
 // recorded duration, one call runs with little gas. Calls for slow accounts run one at a time, and
@@ -38,10 +38,11 @@ const justSlowMs = slowMs + 1;
 const groupMax = 10;
 /**
  * The number of simultaneous requests for the fastest accounts, and for accounts without a recorded
- * duration. For the fastest accounts, even a node that runs these requests one after the other
- * needs no longer than for one request with calls of `slowMs` each. In simulations with 100 slow
- * intents and such nodes (12 seeds of crowd.long.test.ts), the slow intents delay payments of other
- * accounts by up to 5 s with 3 requests, and by up to 6 s with 2 or 4.
+ * duration. Calls for the fastest accounts are so short that even a node that runs these requests
+ * one after the other needs no more time than for one request whose calls take `slowMs` each. In
+ * simulations with 100 slow intents and such nodes (12 seeds of crowd.long.test.ts), the slow
+ * intents delay payments of other accounts by up to 5 s with 3 requests, and by up to 6 s with 2 or
+ * 4.
  */
 const requestsAtOnce = 3;
 /** The time limit for a call for a slow account. */
@@ -62,7 +63,7 @@ export type SimulationRequest = {
   accountId: string;
 };
 
-/** "late" if the call timed out; undefined if it was not made. */
+/** "late" if the call timed out; undefined if the call was not made. */
 export type SimulationAnswer = Answer | "late" | undefined;
 export const lateReason: MeasuredReason = `not simulated within ${slowCallMsMax} ms`;
 
@@ -202,8 +203,8 @@ const hasTime = ({ clock, answers, isGone }: Round, untilMs: number): boolean =>
   !isGone && (clock() <= untilMs || answers.every((each) => each === undefined));
 
 /**
- * Sends one request. Returns its duration minus the endpoint's usual response time, or undefined if
- * it timed out.
+ * Sends one request. Returns the request's duration minus the endpoint's usual response time, or
+ * undefined if the request timed out.
  */
 async function simulate(
   round: Round,

@@ -111,8 +111,8 @@ const jobsMin = 250;
 
 /**
  * Returns the maximum number of jobs to examine: as many as the keys can send now, but at least
- * `jobsMin` and at most `jobsPerPass`. No key could send the transactions of further jobs now, so
- * these jobs would have to be examined again later.
+ * `jobsMin` and at most `jobsPerPass`. Further jobs would have to be examined again later, because
+ * no key could send their transactions now.
  */
 function jobsMax(keys: readonly SendingKey[]): number {
   const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;

@@ -63,8 +63,8 @@ export async function savePayments(
     );
     if (found.length === 0) return;
     const paid = distinctOf(found);
-    // A job saves a balance of zero only if a payment or an earlier balance of the token is stored.
-    // So the jobs read the balances again, now that the payments are stored.
+    // A job saves a balance of zero only for a token with a stored payment or balance. The payments
+    // are stored now, so the jobs read the balances again.
     await wakeJobs(transaction, chainId, paid, dueSeconds);
     const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
     await markElsewhere(

@@ -95,8 +95,8 @@ async function readDue(
 }
 
 /**
- * Reads a limited number of jobs for each account, with the same limit for all. The first account
- * depends on the time and changes each second.
+ * Reads a limited number of jobs for each account, with the same limit for all. The account that
+ * comes first changes each second.
  */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
@@ -208,9 +208,9 @@ const wantSeconds = hourSeconds;
 
 /**
  * Returns how many seconds the oldest payment has waited for the executor; 0 if no payment waits.
- * The wait begins when the payment's job becomes due or, if the executor itself has postponed the
- * job (`isOwn` in reasons.ts), when the payment was detected. Jobs that wait for a budget, for the
- * rest of their amount, or after a failure do not count until they are due.
+ * The wait begins when the payment's job becomes due. If the executor itself has postponed the job
+ * (`isOwn` in reasons.ts), the wait began when the payment was detected. Jobs that wait for a
+ * budget, for the rest of their amount, or after a failure do not count until they are due.
  */
 export async function readWaitedSeconds(
   db: Kysely<Tables>,

@@ -94,8 +94,8 @@ export async function countJobs(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Finds the jobs of addresses on several chains. Returns one row per pending transaction, sorted by
- * signing time, or a single row for a job without one.
+ * Finds the jobs of addresses on several chains. Returns one row for each pending transaction of a
+ * job, sorted by signing time. A job without a pending transaction has a single row.
  *
  * @param addresses 20 bytes each
  */
@@ -307,9 +307,8 @@ const longestSeconds = 21_600;
 const obstacleWaitSecondsMax = hourSeconds;
 
 /**
- * Returns the delay of a retry in seconds for a reason that the job did not cause. The delay equals
- * the time for which the money has already waited, but is at least `leastSeconds` and at most an
- * hour.
+ * Returns the delay of a retry in seconds for a reason that the job did not cause. The delay is as
+ * long as the money has already waited, but at least `leastSeconds` and at most an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);

@@ -1,7 +1,7 @@
 // Stores the lease of each chain, so that only one process sends transactions. A lease is a row
 // that its holder changes with each write. Another process takes the lease if the row has not
-// changed for some time by its own clock, so the clocks of two processes are never compared. If the
-// previous holder was only slow, its next write fails.
+// changed for some time. The other process measures this time with its own clock, so the clocks of
+// two processes are never compared. If the previous holder was only slow, its next write fails.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";

@@ -213,8 +213,8 @@ export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): P
 
 /**
  * Returns a sender's confirmed and final nonces that are at least `nonce`. If `nonce` is the
- * sender's next nonce on chain, such nonces exist only after a reorganization that was deeper than
- * the number of confirmations.
+ * sender's next nonce on chain, the result is empty, except after a reorganization that was deeper
+ * than the number of confirmations.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,

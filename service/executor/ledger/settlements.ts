@@ -201,8 +201,8 @@ async function insertOutcomes(
 }
 
 /**
- * Finds the amounts that the executor has sent from the addresses to `recovery` on chains other
- * than `chainId`, sorted by block.
+ * Finds the returns of the addresses on chains other than `chainId`: the amounts that the executor
+ * has sent to `recovery`, sorted by block.
  */
 export function findRecoveredElsewhere(
   db: Kysely<Tables>,

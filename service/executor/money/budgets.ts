@@ -20,8 +20,8 @@ export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClient
 
 /**
  * Wei spent or reserved for an account on a day. `client` is the part for addresses that were
- * created with the account's client ID. `tips` contains the losses from tipped executions. A loss
- * is also part of `total` after it was charged, but not while it is only reserved.
+ * created with the account's client ID. `tips` contains the losses from tipped executions. `total`
+ * includes the charged losses, but not the reserved ones.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 

@@ -81,8 +81,8 @@ const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
   max(baseFee * priorityFactor, priorityMax);
 
 /**
- * The offered fee includes twice the base fee, which is enough for about six full blocks, because
- * each full block raises the base fee by an eighth.
+ * The offered fee includes twice the base fee. Each full block raises the base fee by an eighth, so
+ * the offer is sufficient for about six full blocks.
  */
 const baseFeeHeadroom = 2n;
 
@@ -132,8 +132,8 @@ export function max(a: bigint, b: bigint): bigint {
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
 /**
- * The transaction size in bytes in requests to the oracle. The result grows linearly with the size,
- * and its constant part is negligible at this size.
+ * The transaction size in bytes in requests to the oracle. The oracle's fee grows linearly with the
+ * size, and the fee's constant part is negligible at this size.
  */
 const sampleSize = 100_000n;
 /** A safety margin: the fee per byte can double before the transaction is mined. */
@@ -170,7 +170,7 @@ export function parseDataFee(result: unknown): bigint | undefined {
 
 /**
  * `perByte` is the last known upper bound on the fee per byte, in wei. `freeMs` is the last time at
- * which a quorum of endpoints answered, all with a fee of 0.
+ * which at least a quorum of endpoints answered and all answers were 0.
  */
 export type DataFee = { perByte: bigint; freeMs: number };
 

@@ -48,8 +48,8 @@ const saveEveryMs = 10_000;
 
 /**
  * The minimum time between the starts of two scans. If logs are missing, all records are scanned,
- * with one `eth_call` per {@link holdersMax} records. If each block started a new scan, a scan
- * might never end.
+ * with one `eth_call` per {@link holdersMax} records. A scan does not start with each block,
+ * because it might then never end.
  */
 const beginEveryMs = 60_000;
 
@@ -78,7 +78,7 @@ type Scan = {
   beganMs: number;
   /** Whether the scan has reached the newest record. */
   isAtEnd: boolean;
-  /** Whether logs were missing since the scan began, so that a new scan is necessary. */
+  /** Whether a new scan is necessary because logs were missing after this scan began. */
   isOutdated: boolean;
   /**
    * The number of records per step. It is reduced while endpoints do not answer larger requests.
@@ -162,8 +162,8 @@ async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<vo
 }
 
 /**
- * Updates `again` after a step: records that must be read again move to its end, and the others are
- * removed.
+ * Updates `again` after a step: moves the records that must be read again to the end, and removes
+ * the others.
  */
 function recordStep({ parts, memory: { scan } }: ScanPass, step: Created[], probed: Probed): void {
   const now = parts.clock();

@@ -1,5 +1,5 @@
-// Tests that the check of an intent reports a gas problem exactly if the executor cannot execute
-// the intent.
+// Tests that the check of an intent reports a gas problem if the executor cannot execute the
+// intent, and only then.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -35,7 +35,7 @@ import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
 /**
  * For each key, `count` is the number of used nonces that are missing in the database.
- * `sinceSeconds` is when the search for their transactions began or last succeeded.
+ * `sinceSeconds` is the time at which the search for their transactions began or last succeeded.
  */
 export type UnknownNonces = {
   unknownNonces: Map<Hex, { count: number; sinceSeconds: number }>;

@@ -119,7 +119,7 @@ export function divideGas(
   const burned = shares.filter(({ address }) => failed.has(address));
   if (ran.length === 0 || burned.length === 0) return undefined;
   const proportional = gasUsed / sumGas(shares);
-  // `gas` is a share of the gas limit, which includes a margin, so the estimate is lower.
+  // The gas limit includes a margin, so the estimate is lower than `gas`, a share of this limit.
   const gasByAddress = new Map(
     ran.map(({ address, gas }) => [
       address,

@@ -215,10 +215,10 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
  * an eighth higher. If no node accepted the transaction, the fee does not have to be higher. Sends
  * no replacement if its fee or its cost exceeds a limit, or if the key cannot pay for it.
  *
- * @param isMoot whether nothing in the transaction can succeed, so that a zero-value transfer
+ * @param isMoot whether nothing in the transaction can succeed; if so, a zero-value transfer
  *   replaces it
- * @param isTooMuch returns whether a budget does not allow a cost increase in wei, so that a
- *   zero-value transfer is tried instead
+ * @param isTooMuch returns whether a cost increase in wei exceeds a budget; if so, a zero-value
+ *   transfer is tried instead
  * @returns the increase of the highest possible cost, in wei
  */
 export async function replace(
@@ -343,8 +343,8 @@ export async function broadcast(
     return [kind];
   });
   // Without relays, a quorum of endpoints must reject a transaction as too cheap. With relays, two
-  // rejections are needed, so a single relay never raises the fee: if its rejection is right, the
-  // transaction becomes stuck and is replaced later.
+  // rejections are needed, so a single relay never raises the fee. If a single rejection is right,
+  // the transaction becomes stuck and is replaced later.
   const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(
@@ -413,6 +413,6 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // Fewer answers than a quorum are sufficient if none contradicts the database.
+  // Fewer answers than a quorum are sufficient if no answer contradicts the database.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

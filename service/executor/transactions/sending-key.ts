@@ -215,8 +215,9 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
   nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
 /**
- * Returns whether the newest transaction of `purpose` may have to be replaced: it is too large for
- * any block, or at least one block was mined without it, and it is too cheap or overdue.
+ * Returns whether the newest transaction of `purpose` may have to be replaced. This is true if it
+ * is too large for any block. It is also true if the transaction is too cheap or overdue, and at
+ * least one block was mined without it.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;

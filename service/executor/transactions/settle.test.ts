@@ -81,8 +81,8 @@ describe("the final block of a chain with the tag `finalized`", () => {
   const head: Block = readBlock(blockAt(1000));
   const chain = { confirmations: 65, finality: "finalized" } as const;
   /**
-   * Returns the final block if the endpoints report `shown` as their finalized blocks (undefined:
-   * the endpoint fails).
+   * Returns the final block if the endpoints report the finalized blocks in `shown`. An endpoint
+   * with the value undefined fails.
    */
   const finalBy = (shown: readonly (number | undefined)[], quorum: number) =>
     readFinalBlock(

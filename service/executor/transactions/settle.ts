@@ -50,8 +50,8 @@ export const openReceiptMemory = (): ReceiptMemory => ({
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /**
- * After this number of polls without a receipt, the executor searches for an unknown transaction
- * with the same nonce.
+ * If no known transaction has a receipt after this number of polls, the executor tries to find the
+ * transaction that used the nonce.
  */
 const absentPassesMin = 3;
 
@@ -142,8 +142,9 @@ async function awaitDepth(
 }
 
 /**
- * Returns whether the transactions were signed above the anchor, so that they can only be mined
- * above it. Ignores a `signedBlock` above the newest block, which must be wrong.
+ * Returns whether the transactions can only be mined above the anchor, because the chain had
+ * reached the anchor when the first was signed. Ignores a `signedBlock` above the newest block,
+ * because such a value must be wrong.
  */
 function isOnlyAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
   const { signedBlock } = transactions[0]!;
@@ -406,8 +407,8 @@ function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex):
 }
 
 /**
- * Adopts an unknown transaction with the same nonce if no known transaction has had a receipt for
- * several polls.
+ * If no known transaction has had a receipt for several polls, adopts the transaction that used the
+ * nonce.
  */
 async function searchReplacement(pass: SettlePass, purpose: Purpose): Promise<void> {
   const { memory, view } = pass;

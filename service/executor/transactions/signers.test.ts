@@ -31,7 +31,10 @@ writeFileSync(executorPasswordFile, "open sesame\n");
 type Outside = Signer | "refuses" | "is silent";
 type Implementation = {
   name: string;
-  /** The signer's error if the server refuses; undefined for signers without a server. */
+  /**
+   * The error that the signer must throw if its server refuses, or undefined if the signer has no
+   * server.
+   */
   refusal?: RegExp;
   using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;
 };

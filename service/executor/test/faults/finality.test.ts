@@ -16,8 +16,8 @@ import { jobFinder } from "../../desk.ts";
 
 const confirmations = 2;
 /**
- * The maximum number of blocks until a job's next transaction is mined, with a margin for polls
- * that began before a block was mined.
+ * The maximum number of blocks until a job's next transaction is mined. It includes a margin,
+ * because a poll may have begun before a block was mined.
  */
 const blocksMax = confirmations + 3;
 const finalAfter = 64;

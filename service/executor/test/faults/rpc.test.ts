@@ -15,7 +15,7 @@ const proxy = await startProxy(world.rpcUrl);
 after(proxy.stop);
 
 describe("an executor with a faulty endpoint", () => {
-  /** Pays two addresses before the endpoint has the fault `fault`, and two while it has it. */
+  /** Pays two addresses before the fault `fault` begins, and two during the fault. */
   const surviveWith = async (context: TestContext, urls: string[], fault: Misbehaviour) => {
     const running = startCore(store, world.chains(urls), (core) => ({
       ...core,

@@ -147,8 +147,8 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
     },
 
     /**
-     * Removes the newest blocks. Their transactions return to the pool unless `isLost` returns
-     * true.
+     * Removes the newest blocks. A transaction in a removed block returns to the pool unless
+     * `isLost` returns true.
      */
     reorg(depth: number, isLost: () => boolean) {
       const undone = blocks.splice(Math.max(1, blocks.length - depth));
@@ -324,7 +324,8 @@ function runTransaction(
     name === "execute" && state.code.get(address) === "executed";
   const callGas = gases.filter((_, index) => !isSkipped(items[index]!, vaults[index]!));
   /**
-   * Returns the addresses that were already closed, unless the transaction recovered money there.
+   * Returns the addresses that were already closed, except those from which the transaction
+   * recovered money.
    */
   const wastedBy = (logs: readonly Log[]) => {
     const logged = new Set(logs.map(({ topics }) => topics[1]));

@@ -17,7 +17,7 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /** The time at which the executor starts, without measured simulation times of the accounts. */
+  /** The time at which the executor starts. Before this time, no simulation is measured. */
   startSeconds?: number;
   blockSeconds: number;
   /** Whether nodes run only one simulation at a time, and continue after the caller's timeout. */
@@ -64,7 +64,8 @@ const moreBlocksMax = 3;
 
 const quietHistories = new Map<string, ReturnType<typeof runHistory>>();
 /**
- * Returns how many blocks payments wait without slow intents. Several test cases share the result.
+ * Runs the simulation of a test case without its slow intents. Runs it only once for all test cases
+ * that need the same result.
  */
 function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof runHistory> {
   const name = `${seed} ${JSON.stringify(quiet)}`;

@@ -54,7 +54,7 @@ export type State = {
 };
 
 /**
- * `isSimulation`: whether the call is only simulated, so that `poison` calls do not fail. `sender`:
+ * `isSimulation`: whether the call is only simulated. If so, `poison` calls do not fail. `sender`:
  * the transaction's sender.
  */
 export type Env = {

@@ -16,9 +16,9 @@ export const longestWait = (world: World, afterSeconds: number, tokensOf?: Token
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**
- * Returns the wait of {@link longestWait} for each address. The wait starts when the address has a
- * record. Tokens are measured separately, because one token may arrive in the block in which
- * another leaves.
+ * Returns {@link longestWait} for each address separately. The time before the address has a record
+ * does not count. Tokens are measured separately, because one token may arrive in the block in
+ * which another leaves.
  */
 export function waitsOf(
   { chain, vaults, knownAt }: World,

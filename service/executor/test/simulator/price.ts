@@ -97,7 +97,7 @@ const lieBlocksMax = 2;
 
 /**
  * The maximum number of simulations with correct endpoints to compare. The simulations differ in
- * when the executor reads from the endpoints. The times of these reads can decide whether an
+ * the times at which the executor reads from the endpoints. These times can decide whether an
  * address is executed before its intent expires, or recovered some blocks later.
  */
 const drawsMax = 12;

@@ -75,7 +75,8 @@ async function historyOf(
       return world.chain.blocks[block_number]!.timestamp >= since;
     })
     .map((row) => `${toHex(row.address)} ${row.block_number} ${row.log_index}`);
-  // Ignores the check of balances, which does not know the payments to other addresses.
+  // Ignores the faults that the check of balances finds, because the check does not include the
+  // payments to other addresses.
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
   await world.close();
   return { faults, queries, paid: paid.sort() };

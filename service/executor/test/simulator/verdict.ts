@@ -40,7 +40,7 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
       .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
   );
   // If a reorganization removes a final transaction, the executor sends another. The old
-  // transaction may be mined as well, which costs gas.
+  // transaction may be mined as well, and then costs gas without having an effect.
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted

@@ -40,7 +40,7 @@ export const tippedWidth = (random: Random, keys: number): Width => ({
   ...{ isTipped: true, isUneven: true, isSteady: true, isShared: false, paySeconds: 0 },
 });
 
-/** The features that a simulation must have so that an endpoint receives certain calls. */
+/** The features without which an endpoint would not receive certain calls in a simulation. */
 export type Needs = Partial<
   Record<"finality" | "traces" | "dataFee" | "poorKey" | "fewLogs", true>
 >;

@@ -26,8 +26,8 @@ const otherChainId = 8;
 export const startSeconds = 1_800_000_000;
 
 /**
- * Faults occur during this time, in which all intents expire. Afterwards, there are no faults, so
- * that all work can end.
+ * Faults occur during this time, and most intents expire during it. Afterwards, there are no
+ * faults, so that all work can end.
  */
 export const stormSeconds = 1500;
 export const endSeconds = 3600;
@@ -51,8 +51,8 @@ type WorldOptions = {
   /** Additional accounts, each with `each` slow intents, which are all paid in one block. */
   crowd?: Crowd;
   /**
-   * Whether the base fee is constant, and there are neither other executors nor failures on chain,
-   * so that each action has a single price.
+   * Whether each action has a single price. The base fee is then constant, and there are neither
+   * other executors nor failures on chain.
    */
   isPlain?: boolean;
   /** The average time between two blocks; 12 by default. */
@@ -60,8 +60,8 @@ type WorldOptions = {
   /** Additional features. */
   width?: Width;
   /**
-   * Whether there are only a few intents, which all expired before the start. The simulation is
-   * {@link overTimes} times as long. All payments are late, and the chain sleeps between them.
+   * Whether there are only a few intents, which all expired before the start. If so, the simulation
+   * is {@link overTimes} times as long. All payments are late, and the chain sleeps between them.
    */
   isOver?: boolean;
 };
@@ -234,8 +234,8 @@ const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => 
 });
 
 /**
- * Creates the record before the start, or shortly before or after the payment, for one of four
- * accounts and on a server whose clock is wrong by up to half a minute.
+ * Creates the record for one of four accounts: before the start, or shortly before or after the
+ * payment. The clock of the creating server is wrong by up to half a minute.
  * @returns the time of creation in seconds
  */
 async function scheduleCreate(
