@@ -8,8 +8,8 @@ import { describeLength, type Path } from "./errors.ts";
 /**
  * Describes a JSON value of type `T` with the keywords of JSON Schema. The tags of a doc comment
  * (`@pattern`, `@format`, `@minLength`, `@maxLength`, `@minItems`, `@maxItems`, `@maximum`, and
- * `@values`, which names a list) appear only in the OpenAPI document. The client does not check
- * them, so that the service can relax these limits later.
+ * `@values`, which names a list) appear only in the OpenAPI document. The client ignores these
+ * tags, so that the service can relax the limits later.
  */
 export type Shape<T = unknown> = {
   readonly type?: "string" | "integer" | "boolean" | "array" | "object" | "null" | "undefined";

@@ -200,8 +200,8 @@ type Parser = { readonly text: string; at: number; readonly faults: Fault[] };
 class Stuck extends Error {}
 
 /**
- * Parses `text`. If `text` is invalid, returns its faults, up to the first fault after which the
- * parser cannot continue.
+ * Parses `text`. If `text` is invalid, returns the faults that the parser finds before it has to
+ * stop.
  */
 function parseGrammar(text: string): Grammatical | Fault[] {
   const parser: Parser = { text, at: 0, faults: [] };

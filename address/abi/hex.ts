@@ -108,7 +108,7 @@ export function parseBytes(value: unknown, path: Path = []): Uint8Array {
   throw new InvalidError([{ path, code: "wrong_type", message }]);
 }
 
-/** Recognizes bytes from another realm, such as an iframe, for which `instanceof` is false. */
+/** Recognizes bytes from another realm, such as an iframe. `instanceof` is false for such bytes. */
 const isForeignBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
 

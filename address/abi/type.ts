@@ -4,7 +4,7 @@
 /**
  * `dynamic`: whether the values are in the tail, so that the head contains only an offset.
  * `headBytes`: the size of a value in its parent's head. `depth`: the number of nested lists and
- * tuples; 0 for other types.
+ * tuples, which is 0 for other types.
  */
 export type AbiType = (
   | { readonly kind: "uint" | "int"; readonly bits: number }

@@ -162,7 +162,7 @@ function suggestString(
   return faults.issues.length > 0 ? "" : `: write ${spelling}`;
 }
 
-/** Writes a value that takes one word. */
+/** Writes a value that is one word long. */
 function writeWord(context: ArgumentContext, type: AbiType, text: string, at: number): string {
   const { faults, writer } = context;
   switch (type.kind) {

@@ -9,14 +9,17 @@ import type { Call, Hex } from "../intent/intent.ts";
 /** An allowance that a call gives. Addresses have the letter case of the call. */
 export type Approval = {
   /**
-   * `sets` replaces the allowance in the token, and `adds` increases it. `permit2` sets an
-   * allowance in the call's target, a Permit2 contract, which itself needs one in the token.
-   * `collection` gives or revokes access to all tokens of a collection.
+   * `sets` replaces the allowance in the token, and `adds` increases it. The target of a `permit2`
+   * call is a Permit2 contract. The call sets an allowance in this contract, which itself needs an
+   * allowance in the token. `collection` gives or revokes access to all tokens of a collection.
    */
   kind: "sets" | "adds" | "permit2" | "collection";
   token: Hex;
   spender: Hex;
-  /** In base units; for a whole collection 2^256 - 1, or 0 to revoke. */
+  /**
+   * In base units. For a whole collection, the amount is 2^256 - 1, or 0 if the call revokes
+   * access.
+   */
   amount: bigint;
   /** The index of the amount in the call's `args`. */
   amountAt: number;

@@ -1,5 +1,5 @@
-// Encodes and decodes the factory's calldata. The arguments of `execute(Intent)` are the terms.
-// `recover` and `rescue` take the intent, followed by other arguments. `batch` takes a list of
+// Encodes and decodes the factory's calldata. The arguments of `execute(Intent)` are the terms. The
+// first argument of `recover` and `rescue` is the intent. The argument of `batch` is a list of
 // calldata.
 
 import { getCache } from "../abi/cache.ts";
@@ -127,8 +127,8 @@ function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
 }
 
 /**
- * Reads the intent from the calldata and returns it as terms. The word `next` bytes after `head`
- * contains the offset at which the intent ends.
+ * Reads the intent from the calldata and returns it as terms. The word at `head + next` contains
+ * the offset of the next argument, at which the intent ends.
  */
 function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   takeOffset(reader, head, 0);

@@ -118,8 +118,9 @@ const collectFunction = "collect(address token, address recipient, uint256 least
 
 /**
  * Returns the token, amount, and calls of an intent that accepts a payment of at least `least`, and
- * forwards at most `most` to `recipient`. A payment below `least` waits for the rest, and goes to
- * the intent's `recovery` after the expiry. The part above `most` also goes to `recovery`.
+ * forwards at most `most` to `recipient`. If the payment is below `least`, the calls wait for the
+ * rest. If the rest does not arrive, the payment goes to the intent's `recovery` after the expiry.
+ * The part above `most` also goes to `recovery`.
  *
  *     { ...payWithTolerance({ token, recipient, least: 24_750_000n, most: 25_000_000n }),
  *       expirationTimestamp, recovery, chainId }

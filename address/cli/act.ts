@@ -57,8 +57,8 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
 }
 
 /**
- * Returns the balances that a quorum of nodes reports for the tokens in the options, and for the
- * tokens that the transaction in the options sent to the address.
+ * Returns the address's balance of each token that `--token` names or that the transaction
+ * `--transaction` sent to the address. A quorum of nodes must agree on each balance.
  */
 async function findNamed(given: OnChain, { address }: AddressRecord): Promise<TokenAmount[]> {
   const { one, many } = given.options;

@@ -91,8 +91,8 @@ async function runBounded<Answer>(
 }
 
 /**
- * Starts to read a list. An iteration requests the next page only after the items of the previous
- * page, so only one page is in memory.
+ * Starts to read a list. An iteration requests a page only after the caller has read all items of
+ * the previous page, so only one page is in memory.
  *
  * @param cursor the cursor of the first page
  */

@@ -95,7 +95,7 @@ export type Client = Account & {
    * default more than half, must agree on a block. Uses the service's proof if it is valid, and
    * otherwise a proof from one of the nodes.
    *
-   * @param address the address, or its record, in which case the service is not needed
+   * @param address the address or its record; with the record, this works without the service
    * @throws {ProofError} `no_quorum`, or `unproved` if there is no valid proof
    */
   prove(address: Hex | AddressRecord, options: ProveOptions): Promise<Proved>;
@@ -116,7 +116,8 @@ export type Client = Account & {
   watch(address: Hex, options?: WatchOptions): AsyncGenerator<ClaimedStatus, void, undefined>;
   /**
    * Returns the first reported status whose state is one of the given states. With `proof`, the
-   * caller's nodes must also prove the status, so a false report only delays the result.
+   * caller's nodes must also prove the status, so a false report can delay the result but not
+   * change it.
    *
    * @throws {WaitError} if the state can no longer be reached, or is not reached within `timeoutMs`
    * @throws the errors of {@link watch}

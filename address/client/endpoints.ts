@@ -1,6 +1,6 @@
 // Manages the account's webhook endpoints with an API key. The client does not retry a request that
 // changes something. For example, if the response to a rotation is lost, the receiver still uses
-// the old secret, and another rotation would immediately invalidate this secret.
+// the old secret, which a second rotation would invalidate immediately.
 
 import {
   among,

@@ -42,10 +42,7 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   },
 };
 
-/**
- * The number of bytes that endless responses have sent. This number bounds the bytes that the
- * client has read.
- */
+/** The number of bytes that endless responses have sent. The client cannot have read more bytes. */
 let writtenBytes = 0;
 
 function flood(response: ServerResponse, chunk: Buffer): void {

@@ -35,8 +35,8 @@ import { UnprovenError } from "./errors.ts";
 import { writeQuery } from "./request.ts";
 
 /**
- * The schema of a field that earlier versions of the service omit. This function is not in
- * `shape.ts`, because pages load that file, and only servers need this function.
+ * The schema of a field that earlier versions of the service omit. Only servers need this function,
+ * so it is not in `shape.ts`, which pages also load.
  */
 export const optional = <S extends Shape>(shape: S): Shape<TypeOf<S> | undefined> =>
   either(shape, { type: "undefined" } as Shape<undefined>);

@@ -85,10 +85,7 @@ async function proveWith(
   }
 }
 
-/**
- * Returns the block on which the nodes agree, and also the execution's block if the nodes agree on
- * that block.
- */
+/** Returns `agreed`, followed by the execution's block if the nodes also agree on that block. */
 async function readTrustedBlocks(
   proof: AddressProof,
   agreed: AgreedBlock,
@@ -108,8 +105,8 @@ const outcomeByState: Readonly<Partial<Record<AddressState, ProvedAddress["outco
 };
 
 /**
- * Waits until the reported status is proved. If a report cannot be proved, because it is false or
- * does not have enough confirmations yet, requests the status again until the timeout.
+ * Waits until a reported status is proved. A report without a proof can be false, or can have too
+ * few confirmations, so the status is requested again until the timeout.
  *
  * @throws {WaitError} `timeout`; {TypeError} for a state that has no proof
  */

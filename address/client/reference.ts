@@ -57,9 +57,9 @@ function cutSalt(mac: Uint8Array): Hex {
 /**
  * Signs `address`, so that a page can create the address with a client ID that requires signatures.
  * The signature is HMAC-SHA256 under the key's 32 bytes. The signed message is `create`, the
- * lowercase address, and the reference, separated by line feeds. No salt is derived from the same
- * message: a reference contains no line feed, and the message of {@link saltForOrder} begins with
- * `order`.
+ * lowercase address, and the reference, separated by line feeds. No salt has the same message: the
+ * message of {@link saltFor} is a reference, which contains no line feed, and the message of {@link
+ * saltForOrder} begins with `order`.
  *
  * @param address the address of the intent with its salt; it commits to every byte of the intent
  * @param reference the reference that the page may use, if any

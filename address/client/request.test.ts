@@ -370,7 +370,7 @@ describe("the options of a client and of its calls", () => {
   });
 });
 
-/** Returns the result of a `fetch` that gets no response until it is aborted. */
+/** Returns a promise that never resolves, and rejects when `signal` aborts. */
 const aborted = (signal: AbortSignal | null | undefined) =>
   new Promise<Response>((_, reject) => {
     if (signal?.aborted) return reject(signal.reason);

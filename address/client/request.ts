@@ -1,7 +1,7 @@
 // Sends a request to the service. Retries the request, obeys `Retry-After`, and limits the time and
-// the size of the response. Converts a refusal to an error with the service's code. A repeated
-// create request returns the same address, because it contains the salt, or a reference that
-// determines the salt. account.ts turns retries off for requests that are not safe to repeat.
+// the size of the response. Converts a refusal to an error with the service's code. A create
+// request contains the salt or a reference that determines the salt, so a retry returns the same
+// address. account.ts turns retries off for requests that are not safe to repeat.
 
 import type { Issue } from "../errors.ts";
 import { ClientError, NetworkError, type Refusal, ServiceError } from "./errors.ts";

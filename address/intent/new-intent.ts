@@ -14,8 +14,8 @@ import { parseIntent, type TermsOptions, useIntent } from "./parse.ts";
 
 export type NewIntentOptions = TermsOptions & {
   /**
-   * An additional check of the valid fields. The error contains the returned issues together with
-   * all other faults.
+   * An additional check of the valid fields. The error lists the issues that this check returns
+   * together with all other faults.
    */
   readonly check?: (fields: Partial<Intent>) => readonly Issue[];
 };

@@ -50,8 +50,8 @@ export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Ar
 }
 
 /**
- * Decodes terms. `encodeTerms(decodeTerms(terms))` equals `terms`. So the terms prove the intent of
- * an address if they can be decoded, and `deriveAddress` returns the address for them.
+ * Decodes terms. `encodeTerms(decodeTerms(terms))` equals `terms`. So terms prove an address's
+ * intent if they can be decoded and `deriveAddress` returns the address.
  *
  * @throws {InvalidError} with the first fault, for any bytes that {@link encodeTerms} cannot
  *   return. The code is `malformed_terms` if the layout is not canonical, and otherwise the code of

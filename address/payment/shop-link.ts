@@ -20,8 +20,8 @@ export type ShopManifest = {
   /** The path of a picture on the same origin, of at most 64 kB. */
   readonly logo?: string;
   /**
-   * Accounts in CAIP-10 format: `eip155:8453:0x…`. Each is an executable address of the shop, or
-   * the recipient of all the money of such an address.
+   * Accounts in CAIP-10 format: `eip155:8453:0x…`. Each account is an executable address of the
+   * shop, or receives all the money of such an address.
    */
   readonly accounts?: readonly string[];
   /** The shop's Ed25519 public keys, 32 bytes each in base64, which verify its links. */

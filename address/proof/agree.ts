@@ -97,7 +97,8 @@ export const toRpc = (rpc: string | Rpc): Rpc => (typeof rpc === "string" ? http
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
 /**
- * Refuses unknown options, because a misspelled `quorum` would trust fewer nodes than intended.
+ * Refuses unknown options. Otherwise, a caller who misspells `quorum` could trust fewer nodes than
+ * intended.
  *
  * @throws {TypeError} that names the first unknown option
  */

@@ -45,8 +45,8 @@ type ProvedTransaction = {
 
 /**
  * `held` and `left` are the vault's balances of the intent's token before and after its calls.
- * `moved` lists the transfers from the vault that tokens logged in the same transaction. Transfers
- * of native coin have no logs, and a token can log anything.
+ * `moved` lists the transfers from the vault according to the tokens' logs in the same transaction.
+ * Transfers of native coin have no logs, and a token can log anything.
  */
 export type ProvedExecution = ProvedTransaction & {
   readonly held: string;

@@ -30,7 +30,7 @@ export const paymentsMax = 4;
  * omitted.
  */
 const proofCharactersMax = 64_000;
-/** The number of blocks to search if a node refuses the whole range. */
+/** If a node refuses the whole range, only this number of newest blocks is searched. */
 const rangeBlocks = 9_000;
 
 /**
@@ -47,10 +47,10 @@ export type PaymentsUpTo = {
 };
 
 /**
- * Returns the transactions up to `agreed` that paid `record` the most, oldest first. A large
- * payment is listed regardless of how many small payments follow. Every node receives the request,
- * and each reported payment is proved. So if one node is honest, the other nodes cannot hide
- * payments or add payments that do not exist.
+ * Returns the transactions with the largest payments to `record`, up to the block `agreed`, oldest
+ * first. A large payment is listed regardless of how many small payments follow. Every node
+ * receives the request, and each reported payment is proved. So if one node is honest, the other
+ * nodes cannot hide payments or add payments that do not exist.
  *
  * @param since an earlier result; if its block is still part of the chain, only later logs are read
  * @throws {ProofError} `unproved` if no node returns its logs
@@ -68,8 +68,8 @@ export async function findPayments(
   const before = known?.payments ?? [];
   const from = known ? known.block.number + 1 : 0;
   const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
-  // Takes the largest payments from each report separately, so that one node's invented payments
-  // cannot displace real payments in another node's report.
+  // Selects the largest payments of each report separately. Otherwise, payments that one node
+  // invents could displace the real payments in another node's report.
   const candidates = distinct(reports.flatMap((report) => largest(report, readAmount)));
   const proved: PaymentProof[] = [];
   let unproved = 0;

@@ -26,8 +26,8 @@ export type SavedReceipt = {
   readonly proof: AddressProof;
   readonly payments: readonly PaymentProof[];
   /**
-   * True if, when the receipt was made, the nodes reported different payments, a node failed, or a
-   * reported payment could not be proved. Some payments may be missing.
+   * True if payments may be missing: when the receipt was made, the nodes reported different
+   * payments, a node failed, or a reported payment could not be proved.
    */
   readonly paymentsDisputed?: true;
 };

@@ -1,6 +1,6 @@
-// Verifies proofs in Merkle Patricia tries: the nodes from a trusted root to a key, or to the node
-// that shows that the key is missing. Source: Yellow Paper, appendix D, and EIP-1186, which defines
-// the list of nodes.
+// Verifies proofs in Merkle Patricia tries. A proof consists of the nodes from a trusted root to a
+// key, or to the node that shows that the key is missing. Source: Yellow Paper, appendix D, and
+// EIP-1186, which defines the list of nodes.
 
 import { toHex } from "../abi/hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";

@@ -21,9 +21,10 @@ const firstRangeBlocks = 10_000;
 /**
  * Reads the events of `search.vault`, oldest first. The vault's code must exist at block `to`.
  *
- * If the node refuses the whole range, finds the first block with code by bisection, which requires
- * a node with old state. The search then reads only this block and later blocks, starting with the
- * newest. The search ends at an `Executed` event, because no other event can precede it.
+ * If the node refuses the whole range, uses bisection to find the first block at which the vault
+ * has code. For the bisection, the node must have old state. The search then reads only this block
+ * and later blocks, starting with the newest. The search ends at an `Executed` event, because no
+ * other event can precede it.
  *
  * @throws {StatusError} `evidence_unavailable` if {@link callsMax} calls do not cover the range
  */

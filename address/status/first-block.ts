@@ -7,7 +7,7 @@
  * longer than the step that a bisection would make.
  *
  * @param isTrueAt returns whether the condition is true at a block, or undefined if the node does
- *   not have the state of that block; the search then returns `from`
+ *   not have the state of that block, which ends the search with the result `from`
  */
 export async function findFirstBlock(
   { from, to }: { readonly from: number; readonly to: number },

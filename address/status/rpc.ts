@@ -7,7 +7,7 @@ import type { BlockReference } from "./shape.ts";
 
 /**
  * Sends one JSON-RPC call. Resolves with `result`; rejects with an {@link RpcError} if the node
- * returned an error, and with any other error if it did not respond.
+ * returned an error, and with any other error if the node did not respond.
  */
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
 

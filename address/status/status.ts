@@ -74,7 +74,7 @@ export type StatusOptions = {
    * the service.
    */
   blockHash?: Hex;
-  /** An earlier status of this record, whose events are not requested again. */
+  /** An earlier status of this record. Its events are not requested again. */
   previous?: AddressStatus;
 };
 
@@ -166,8 +166,8 @@ async function readHolding(
   };
 
   /**
-   * Returns whether the token is the native coin. Returns false if the node does not support state
-   * overrides. The status then contains both balances, even if they are the same money.
+   * Returns whether the token is the native coin. Also returns false if the node does not support
+   * state overrides, so a status can list the same money as two balances.
    */
   async function isOneBalance(balance: bigint) {
     const params = withoutCoinParams(intent.token, address, at);
@@ -216,8 +216,8 @@ export function withoutCoinParams(token: Hex, vault: Hex, at: unknown): unknown[
 }
 
 /**
- * Returns whether the token is the native coin. If so, the vault's token balance is lower in a call
- * that overrides its native balance with zero.
+ * Returns whether the token is the native coin. If it is, a call that overrides the vault's native
+ * balance with zero returns a lower token balance.
  *
  * @param answer the response to {@link withoutCoinParams}
  */

@@ -3,11 +3,11 @@
 // fields with checksummed addresses, and in the terms and the address as hex. The output also shows
 // the rate if only the hashes are computed, with the library's keccak. This rate is an upper bound
 // for any library that uses this keccak. "noble's keccak" is the library with noble's complete
-// keccak instead of its own sponge. A second benchmark decodes terms to intents, as a lookup does.
-// This benchmark runs once with terms that share addresses and functions, and once with terms that
-// share none, so that the caches do not help. A third benchmark converts terms from hex to bytes
-// and back. Results are medians. `npm run bench` builds the package first, because users run the
-// built package, and not the TypeScript sources.
+// keccak instead of the library's own sponge. A second benchmark decodes terms to intents, as a
+// lookup does. This benchmark runs once with terms that share addresses and functions, and once
+// with terms that share none. The caches help only in the first run. A third benchmark converts
+// terms from hex to bytes and back. Results are medians. `npm run bench` builds the package first,
+// because users run the built package, and not the TypeScript sources.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -63,9 +63,9 @@ const tuple = {
 
 /**
  * Derives a record with viem, as a program without this library would. All parameters are value
- * types without nesting. viem accepts several spellings of some values, so each value is compared
- * with its canonical spelling; otherwise two intents could share one record. viem refuses an
- * address with a wrong checksum when it encodes the address.
+ * types without nesting. viem accepts several spellings of some values, so two intents could share
+ * one record. To prevent this, each value is compared with its canonical spelling. viem itself
+ * refuses addresses with a wrong checksum.
  */
 function viemRecord(intent: Intent): unknown {
   const read = intent.calls.map((call) => {
@@ -162,8 +162,8 @@ function samples(calls: number): Intent[] {
 }
 
 /**
- * Creates intents like {@link samples}, but every intent has different addresses and functions, of
- * the same length.
+ * Creates intents like {@link samples}, but the intents share no addresses or functions. All
+ * lengths are the same.
  */
 function strangers(calls: number): Intent[] {
   return samples(calls).map((intent) => {

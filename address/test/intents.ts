@@ -1,5 +1,5 @@
-// Generates random intents, together with viem's input for the same intents. This file draws types,
-// names, and values without the library, so that a test can find faults in the library.
+// Generates random intents, together with viem's input for the same intents. Types, names, and
+// values are generated without the library, so that a test can find faults in the library.
 
 import fc from "fast-check";
 import { type AbiParameter, getAddress } from "viem";

@@ -61,8 +61,8 @@ describe("proveEvent", () => {
   test("proveEvent refuses an event that did not happen", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
     // The type address.reverted is skipped, because it reports only the current state. The two
-    // added events are also true: the address `executed` has a recovery, and the address `surplus`
-    // was executed.
+    // events that are added here also happened: the address `executed` has a recovery, and the
+    // address `surplus` was executed.
     isSo.add("executed address.recovered").add("surplus address.executed");
     let lies = 0;
     for (const [name, record] of Object.entries(records)) {

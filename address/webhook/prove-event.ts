@@ -23,8 +23,8 @@ import { verifyRecord } from "../record.ts";
 import type { AddressState, BlockReference, TokenAmount } from "../status/shape.ts";
 
 /**
- * A fact about an address, `depth` blocks below the newest block on which the nodes agree.
- * `executed`, `recovered`, `payment`, and `expired` are proved with headers, accounts, and
+ * A fact about an address. Its block is `depth` blocks before the newest block on which the nodes
+ * agree. `executed`, `recovered`, `payment`, and `expired` are proved with headers, accounts, and
  * receipts. Balances and `reverted` are the values that a quorum of nodes reports. Amounts are in
  * base units.
  *

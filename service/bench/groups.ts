@@ -19,8 +19,8 @@ const rounds = Number(process.env.ROUNDS ?? 31);
 const sizes = [10, 25, 50, 100, 250, 1_000];
 
 /**
- * Runs one statement that handles `numbers.length` rows: the rows with these numbers, or
- * consecutive rows after the first number.
+ * Runs one statement that handles `numbers.length` rows. A search reads consecutive rows after the
+ * first number, and all other statements handle the rows with these numbers.
  */
 type Statement = (db: Kysely<Tables>, numbers: readonly number[]) => Promise<unknown>;
 

@@ -1,9 +1,9 @@
 // Measures how many create requests and lookups the service can serve per second. Compares the
-// service with node:http without a framework, which is the upper bound, and with a simple server
-// that was written by hand. The servers and the load generator are separate processes. The servers
-// are measured in alternation and medians are reported, so that other load on the machine affects
-// all servers equally. Then measures the service on PostgreSQL. PostgreSQL runs on the same
-// machine, but the service's processor time does not include PostgreSQL's.
+// service with node:http without a framework, which is the upper bound, and with a simple
+// handwritten server. The servers and the load generator are separate processes. The servers are
+// measured in alternation and medians are reported, so that other load on the machine affects all
+// servers equally. Then measures the service on PostgreSQL. PostgreSQL runs on the same machine,
+// but the service's processor time does not include PostgreSQL's.
 //
 // V8 may generate faster code for one process than for another process with the same program. So
 // everything is measured three times, with new processes each time, and the report shows the
@@ -111,8 +111,8 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
 
 /**
  * Runs all rounds of create requests before the first lookup. The operating system continues to
- * write to disk after create requests, so in alternating rounds, these writes would slow down the
- * lookups.
+ * write to disk after create requests. If create requests and lookups alternated, these writes
+ * would slow down the lookups.
  */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {
   for (const variants of [creates, lookups]) {

@@ -25,7 +25,7 @@ async function measure(count: number) {
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
     // All clients are in one network, which can use at most three quarters of an address's streams.
-    // So the address needs more streams than there are clients.
+    // So the limit per address must be higher than the number of clients.
     eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });

@@ -1,6 +1,6 @@
 // Measures how much one endpoint that never responds delays 999 other endpoints. Run it with
-// bench/webhooks.ts 1000 3. Prints the events per second with and without this endpoint, and the
-// ratio of the median times, from alternating rounds.
+// bench/webhooks.ts 1000 3. Alternates between rounds with and without this endpoint. Prints the
+// events per second of each kind of round, and the ratio of their median times.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

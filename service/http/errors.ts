@@ -131,8 +131,8 @@ type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boo
 const issuesMax = 20;
 
 /**
- * Converts an error to a response. Some messages quote the `request`, which is absent if the
- * request was not parsed.
+ * Converts an error to a response. Some messages quote `request`, which is undefined for a request
+ * that could not be parsed.
  */
 export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
   const refusal = toRefusal(error, request);

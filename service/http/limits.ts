@@ -9,8 +9,8 @@ export type Limits = {
   /**
    * The maximum number of pending requests per route: `createsInFlightMax` for routes that accept
    * an intent, and `lookupsInFlightMax` for public routes that read an address. A request above the
-   * limit is refused immediately with 503. Requests are counted per route, so slow status requests
-   * do not cause refused lookups.
+   * limit is refused immediately with 503. Each route has its own count, so slow status requests
+   * cannot cause lookups to be refused.
    */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
@@ -78,8 +78,8 @@ export type EventLimits = {
    */
   heartbeatMs: number;
   /**
-   * How long the server continues to read the status of an address after its last stream has
-   * closed, because the client may reconnect.
+   * How long the server continues to read the status of an address after the last stream of this
+   * address has closed. The client may reconnect in this time.
    */
   lingerMs: number;
 };

@@ -62,8 +62,7 @@ export function mount(
 }
 
 /**
- * Returns all methods that a path accepts if it has routes for `methods`. HEAD and OPTIONS are
- * added.
+ * Returns all methods that a path with routes for `methods` accepts, including HEAD and OPTIONS.
  */
 export const allowedMethods = (methods: readonly string[]): string[] => [
   ...methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)),

@@ -61,8 +61,8 @@ const pollMs = 20;
 export const testChains: Chains = chainsOf(known, known.slice(0, 1));
 
 /**
- * Returns a configuration in which all chains in `known` are configured, but only the chains in
- * `listed` can be used in new intents. Does not check the endpoints.
+ * Returns a configuration of all chains in `known`. Only the chains in `listed` can be used in new
+ * intents. Does not check the endpoints.
  */
 export function chainsOf(known: readonly Chain[], listed: readonly Chain[] = known): Chains {
   const rpcs = new Map(known.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));

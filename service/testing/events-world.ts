@@ -108,8 +108,8 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
       .transaction()
       .execute((transaction) => markWatches(transaction, 31_337, addresses, number));
   /**
-   * Marks the addresses, and saves the payments to these addresses from the chain's logs since
-   * block `from`.
+   * Marks the addresses for the observer. Then reads the chain's logs since block `from`, and saves
+   * the payments to these addresses.
    */
   const swept = async (addresses: Hex[], from = 0) => {
     const logs = await world.client.getLogs({
@@ -159,8 +159,8 @@ function readsOf(store: Store) {
       .where("address", "=", fromHex(address))
       .execute();
   /**
-   * For each day, returns the paid, executed, and returned amounts, and the number of addresses for
-   * each amount.
+   * Returns, for each row of `listMoney`, the paid, executed, and returned amounts, and then the
+   * number of addresses for each of the three amounts.
    */
   const moved = async (accountId: string) =>
     (await listMoney(store.db, accountId, 0)).map(({ paid, executed, returned, ...row }) => [

@@ -86,7 +86,9 @@ export function checkAnswers(service: TestApp) {
     return expect(status, path, { method: "POST", headers, payload }, to);
   }
 
-  /** Saves a record. In later requests, the record's address replaces `{address}` in the path. */
+  /**
+   * Saves a record. Later requests use the record's address in place of `{address}` in the path.
+   */
   async function save(record: AddressRecord, { parts }: TestApp = service) {
     const [key, terms] = [record.address, record.terms].map((hex) =>
       Buffer.from(hex.slice(2), "hex"),

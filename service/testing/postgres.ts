@@ -92,8 +92,8 @@ export async function startPostgres(
       newPool(url) {
         const pool = new Pool({ connectionString: url, max: 3 });
         pools.push(pool);
-        // Ignores the errors that a connection emits if the server ends while the connection is
-        // closing.
+        // If the server ends while a connection is closing, the connection emits an error. Tests
+        // ignore this error.
         pool.on("error", () => {}).on("connect", (client) => client.on("error", () => {}));
         return pool;
       },
@@ -161,9 +161,9 @@ const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  // Servers of different users need different templates. Without the words `user` and `self`, the
-  // user `nobody` and the current user could share a template by mistake: in a user namespace, the
-  // current user can have the user ID that `nobody` has outside of the namespace.
+  // Servers of different users need different templates. The words `user` and `self` are necessary
+  // in a user namespace, where the current user can have the user ID that `nobody` has outside of
+  // the namespace.
   const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));
@@ -191,8 +191,8 @@ function makeTemplate(bin: string, parent: string, user: User, template: string)
     throw new Error(`initdb failed: ${error?.message ?? stderr}`);
   }
   mkdirSync(cache, { recursive: true });
-  // First copies the files to the folder that will contain `template`, because a rename works only
-  // within one file system, and `parent` may be in memory.
+  // A rename works only within one file system, and `parent` may be in memory. So the files are
+  // first copied to the folder that will contain `template`.
   const beside = mkdtempSync(`${template}-`);
   execFileSync("cp", ["-Rp", data, passwordFile, beside]);
   try {

@@ -21,7 +21,7 @@ import { buildProof } from "./trie.ts";
 /**
  * Builds the proof of the outcome of `record` at `block`, and returns the proof with its result.
  *
- * @throws {ProofError} `unproved` if the node does not provide a valid one
+ * @throws {ProofError} `unproved` if the node does not provide a valid proof
  */
 export async function askOutcome(
   rpc: Rpc,

@@ -53,8 +53,8 @@ export function mountProbes(app: FastifyInstance, { store, draining, metrics }: 
 }
 
 /**
- * The number of days until the expiry in security.txt, because RFC 9116 requires an expiry within a
- * year. The server computes the expiry for each request, so the text is always valid.
+ * The number of days until the expiry in security.txt. RFC 9116 requires an expiry within a year.
+ * The server computes the expiry for each request, so the text is always valid.
  */
 const daysValid = 180;
 

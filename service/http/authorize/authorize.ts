@@ -25,8 +25,8 @@ import type { Parts } from "../parts.ts";
  */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /**
- * `whose` identifies the API key or the client ID's account in the rate limiter. A rotation does
- * not change `whose`, so it does not reset the rate limits.
+ * `whose` is the name of the rate limit. Each API key has its own limit, and a client ID has the
+ * limit of its account. A rotation does not change `whose`, so the rate limit is not reset.
  */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
@@ -60,8 +60,8 @@ type Use = keyof typeof uses;
  *    `api_key_in_browser`. The response is the same for valid and invalid keys, so the response
  *    reveals nothing about the key.
  * 4. A scheme other than `Bearer`, or a credential that is malformed, has a wrong checksum, is
- *   unknown, or has expired: 401 `unauthorized`. Only a credential with a correct checksum costs a
- *   database query.
+ *    unknown, or has expired: 401 `unauthorized`. Only a credential with a correct checksum costs a
+ *    database query.
  * 5. An API key without the scope that `use` needs: 403 `scope_required`. A client ID without
  *    `Origin`: 403 `origin_required`.
  * 6. An `Origin` that the account does not allow, or more than one `Origin`: 403
@@ -73,8 +73,8 @@ type Use = keyof typeof uses;
  * refused in the account's usage. Requests that rules 1 to 6 refuse do not count against the rate
  * limit.
  *
- * @param use the purpose of the request; a successful request is counted in the account's usage if
- *   its purpose is `create`; for other purposes, only its time is stored
+ * @param use the purpose of the request; a successful `create` request is counted in the account's
+ *   usage, and for other purposes, only the time of the request is stored
  * @throws {Refusal} according to these rules
  * @throws {UnavailableError} if the database does not respond
  */

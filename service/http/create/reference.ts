@@ -70,9 +70,9 @@ function requireMayName({ mayName, reference }: Creator): void {
 
 /**
  * Parses the intent. If a request with an API key has a reference, but neither a salt nor `again`,
- * derives the salt from the reference. Uses the account's newest reference key, unless an older key
- * gives the address that already has the reference. So a repeated request returns the same address,
- * even after a rotation.
+ * derives the salt from the reference. Uses the account's newest reference key. If the reference
+ * already belongs to an address whose salt is from an older key, uses that key, so that a repeated
+ * request returns the same address even after a rotation.
  *
  * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
@@ -132,8 +132,8 @@ async function verifySigned(
 }
 
 /**
- * Returns the refusal (409 `reference_in_use`) for a record that was not saved because of its
- * reference.
+ * Returns the refusal (409 `reference_in_use`) for a create request whose reference could not be
+ * set.
  */
 export function referenceInUse(
   outcome: Exclude<SaveOutcome, "saved">,

@@ -42,8 +42,8 @@ describe("the dashboard's API while the database is down", () => {
 });
 
 for (const [name, database] of Object.entries(databases)) {
-  // On PostgreSQL, these tests run only in `npm run test:long`. Other tests in `npm test` run the
-  // functions behind the routes, and all SQL statements, on PostgreSQL.
+  // On PostgreSQL, these tests run only in `npm run test:long`. `npm test` has other tests that run
+  // all SQL statements and the functions behind the routes on PostgreSQL.
   const skip = !isLong && name !== "sqlite" && "npm run test:long";
   describe(`the dashboard's API on ${name}`, { skip }, () => {
     let service: TestApp;

@@ -196,7 +196,10 @@ function openLine({ max, eachMax, owners }: Places) {
   const waiting = new Map<string, Turn[]>();
   let count = 0;
   return {
-    /** Returns a message if another turn of `owner` would exceed a limit. */
+    /**
+     * Returns a message if the queue is full, or if `owner` already has the maximum number of
+     * turns.
+     */
     findFull(owner: string): string | undefined {
       if (count >= max) return `expected at most ${max}, found ${count + 1}`;
       const own = waiting.get(owner)?.length ?? 0;

@@ -88,8 +88,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);
       };
       let answer = await searchNothing();
-      // The limit admits another long search after 2 s. On a slow machine, the search can take so
-      // long that it is admitted, so the test makes several attempts.
+      // The exhausted limit admits another long search after 2 s. A search on a slow machine may
+      // need more time to reach the limit, so the test makes several attempts.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();

@@ -3,7 +3,7 @@
 // account at a time, so other accounts wait for at most one window.
 //
 // A search with few matches may read all rows of the account, which takes 10 s for a million rows
-// (bench/lists.ts measures this time; the times below follow from it). Each account has a limit on
+// (bench/lists.ts). The times below are calculated from this time. Each account has a limit on
 // simultaneous long searches, and a rate limit on the windows that its long searches read. The
 // first page of an unfiltered list is not a long search.
 
@@ -23,8 +23,8 @@ const shortWindowsMax = 8;
 /** The maximum number of an account's simultaneous long searches on one server. */
 const longSearchesMax = 3;
 /**
- * A long search counts as one request against the rate limit for each group of this number of
- * windows. A group has up to 100,000 rows, which take one second to read.
+ * The number of windows for which a long search uses one request of its rate limit. These windows
+ * have up to 100,000 rows, which take one second to read.
  */
 const windowsPerToken = 400;
 

@@ -6,8 +6,8 @@ import { openLatencyLimit } from "./latency-limit.ts";
 
 /**
  * Simulates a service. Each request uses the processor for a fixed time, and then waits (for
- * example, for a disk). If `varies`, the wait is exponentially distributed with the mean `waitMs`.
- * If `stallMs`, the service does nothing in the first `stallMs` of every five seconds.
+ * example, for a disk). With `varies`, the wait is exponentially distributed with the mean
+ * `waitMs`. With `stallMs`, the service does nothing in the first `stallMs` of every five seconds.
  */
 type Service = { waitMs: number; busyMs: number; varies?: boolean; stallMs?: number };
 
@@ -116,7 +116,7 @@ for (const [name, service] of Object.entries(services)) {
 describe("a limit on simultaneous requests to a database with a latency of 50 ms", () => {
   const database = { waitMs: 50, busyMs: 0.5 };
   const capacity = capacityOf(database);
-  /** Offers triple load to a warm limit. Returns the result after the first five seconds. */
+  /** Offers triple load to a warm limit. The result excludes the first five seconds. */
   const overload = (
     limit: ReturnType<typeof openLatencyLimit>,
     service: Service,

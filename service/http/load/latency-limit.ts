@@ -37,11 +37,11 @@ const bestDecay = 0.998;
  */
 export function openLatencyLimit(most: number) {
   let limit = Math.min(limitAtStart, most);
-  /** The moving average of the latency, on which one unusual window has little effect. */
+  /** The moving average of the latency, which one unusual window hardly changes. */
   let smoothMs: number | undefined;
   /** The latency at low load. */
   let baseMs = Number.POSITIVE_INFINITY;
-  /** The best throughput, which limits the effect of windows in which the service stalls. */
+  /** The best throughput, which falls only slowly during windows in which the service stalls. */
   let bestPerMs = 0;
   let pendingMax = 0;
   let count = 0;

@@ -31,7 +31,7 @@ const sources = [
   "../errors.ts",
 ];
 
-/** The name of each component whose name differs from the name of its constant. */
+/** The names of the components that are not named like their constants. */
 const names: Record<string, string> = {
   errorBody: "Error",
   serviceEvent: "Event",

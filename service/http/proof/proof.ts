@@ -42,8 +42,8 @@ export function proof(parts: Parts, statuses: Statuses): Route {
       await spend(limiter, policies.proofs, networkOf(request.ip), "too many proofs");
       const found = await proveOn(subject.intent.chainId)(subject, block);
       const tags = request.headers["if-none-match"];
-      // The ETag includes the number of payments, because a node can report a payment of the block
-      // late, and the response then changes.
+      // A node can report a payment late, so two responses about the same block can differ.
+      // Therefore, the ETag includes the number of payments.
       const etag = `"${found.block.hash}-${found.payments.length}"`;
       return isKnown(etag, tags, reply) ? reply.send() : found;
     },

@@ -3,7 +3,7 @@
 //
 // The server can have many open streams, so each stream is cheap. All streams of a chain share the
 // chain's polling loop. The server reads and encodes the status of an address only once for all
-// streams of this address. A single stream has no timer.
+// streams of this address. No stream has its own timer.
 //
 // A frame is one encoded status event. For each address, the server keeps a short history of
 // frames. For each stream, it keeps a position in this history. A stream receives the frames after
@@ -101,7 +101,7 @@ type FollowedAddress = {
 
 /**
  * A chain that has addresses with streams. `head` is the newest block at which the statuses of
- * these addresses were read, or undefined if the newest block could not be read.
+ * these addresses were read. It is undefined if the newest block could not be read.
  */
 type FollowedChain = { head: BlockReference | undefined; stop(): void };
 
@@ -114,9 +114,9 @@ type Hub = {
 };
 
 /**
- * If several blocks were mined since the last read, the server reads the statuses at this number of
- * newest blocks, and skips older blocks. On a chain with four blocks per second, this number of
- * blocks spans four seconds.
+ * The maximum number of blocks whose statuses the server reads together. If more blocks were mined
+ * since the last read, the server skips the oldest blocks. On a chain with four blocks per second,
+ * this number of blocks spans four seconds.
  */
 const blocksBetweenMax = 16;
 /** A stream is closed if its client reads nothing for this number of heartbeats. */
@@ -210,7 +210,7 @@ function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   followed.stop = () => {
     chains.delete(chainId);
     // Does not wait for the promise, which resolves only after the loop's current iteration. If
-    // this iteration called this function, both would wait for each other.
+    // this iteration called this function, waiting would be a deadlock.
     void end();
   };
 }
@@ -361,8 +361,8 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
   const countAt = (place: string) => counts.get(place) ?? 0;
 
   /**
-   * Returns the limits that count a stream. Each limit consists of the key of a counter, the
-   * maximum, and a description.
+   * Returns the limits that apply to a stream, each with the key of its counter, its maximum, and
+   * its description.
    */
   const placesOf = (address: Hex, { client, network }: From) =>
     [

@@ -2,7 +2,7 @@
 // address. The functions here also read statuses for event streams, pages, and link previews.
 //
 // GET /address/{address}/returns: spec/service.md, "Returns". Lists the cases in which misdirected
-// money can be returned, without reading the chain.
+// money can be returned. Does not read the chain.
 
 import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
@@ -64,8 +64,8 @@ export type Statuses = {
    */
   readRecord(address: string | undefined): Promise<{ subject: StatusSubject; terms: Uint8Array }>;
   /**
-   * Finds a record like {@link readRecord}, but returns no terms (up to 24,576 bytes), so that
-   * callers do not keep the terms in memory.
+   * Finds a record like {@link readRecord}, but returns no terms. Terms have up to 24,576 bytes,
+   * which callers would keep in memory.
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**

@@ -32,7 +32,7 @@ const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-/** @param chainId the ID of the chain, also for the intents */
+/** @param chainId the ID of the chain, which the intents also use */
 export async function startWorld(chainId: number = anvilChain.id, hardfork?: "prague" | "osaka") {
   const node = await startLocalNode({ chainId, ...(hardfork && { hardfork }) });
   return { ...(await settle(node.rpcUrl, chainId)), stop: node.stop };

@@ -41,8 +41,8 @@ export type Wish = {
 };
 
 /**
- * Starts the chain. The chain mines a block only when the test calls `mine`, or at an interval
- * after `startTicking`.
+ * Starts the chain. The chain mines a block when the test calls `mine`. After a call of
+ * `startTicking`, it also mines at an interval.
  * @param options.startSeconds the initial time of the chain's clock; by default, the host's time
  */
 export async function startWorld(options: { startSeconds?: number } = {}) {

@@ -90,13 +90,13 @@ export type Burst = {
   blocks: number;
   transactions: number;
   /**
-   * The number of JSON-RPC calls by method, until the executor has no more work. Calls in a batch
-   * are counted separately.
+   * The number of JSON-RPC calls of each method until the executor has no more work. Calls in a
+   * batch are counted separately.
    */
   calls: Map<string, number>;
   cpuSeconds: number;
   seconds: number;
-  /** The duration of each of the executor's iterations that sent a transaction. */
+  /** The durations of the executor's iterations in which it sent a transaction. */
   passesMs: number[];
 };
 
@@ -113,8 +113,8 @@ type BurstOptions = {
 };
 
 /**
- * If `blockMs` is absent, the executor's clock runs slower by this factor, so that nothing times
- * out.
+ * The factor by which the executor's clock is slowed down if `blockMs` is absent. The slower clock
+ * prevents timeouts.
  */
 const slowness = 20;
 

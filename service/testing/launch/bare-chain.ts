@@ -23,7 +23,8 @@ import shippedChains from "../../chains.json" with { type: "json" };
 import { readConfig } from "../../config.ts";
 
 /**
- * Receives each call before the node. Returns the node's answer (from `forward`) or another answer.
+ * Receives each call before the node does. Returns the node's answer (from `forward`) or a
+ * different answer.
  *
  * @param index the index of the endpoint
  */
@@ -125,8 +126,8 @@ const clientOf = (rpcUrl: string) =>
     .extend(walletActions);
 
 /**
- * The action of the second node before each request: it executes the leader's new blocks, does
- * nothing, or mines empty blocks.
+ * Before each request, the second node executes the leader's new blocks, does nothing, or mines
+ * empty blocks.
  */
 type Following = "follows" | "stands still" | "forks";
 

@@ -1,6 +1,6 @@
 // Fills a database in which one account has very many rows of every kind. SQL statements generate
 // the rows. Rows with successive times are far apart in their tables, as in a database with many
-// accounts, so a query in order of time reads another page for each row.
+// accounts, so a query that is sorted by time reads a different page of the table for each row.
 
 import { type RawBuilder, sql } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
@@ -38,7 +38,7 @@ export function addressOf(number: number, account: keyof typeof accounts = "many
 }
 
 type Sql = RawBuilder<unknown>;
-/** The rows that a statement inserts. `numbers` is SQL for their numbers `i`. */
+/** The rows that a statement inserts. `numbers` is SQL that returns their numbers as `i`. */
 type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
 /**
@@ -224,10 +224,7 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   ];
 }
 
-/**
- * Finds the addresses among a statement's parameters, and returns the numbers of their rows in
- * `many`.
- */
+/** Returns the numbers of the rows of `many` whose addresses are among a statement's parameters. */
 export function findNumbers(values: readonly unknown[]): number[] {
   const addresses = values.flatMap((value) => {
     if (value instanceof Uint8Array) return [Buffer.from(value)];
@@ -242,7 +239,7 @@ export function findNumbers(values: readonly unknown[]): number[] {
 type FillOptions = {
   /** The number of seconds over which the rows' times are distributed. */
   span?: number;
-  /** In addition to its first `size` rows, `many` gets the rows with these numbers. */
+  /** The numbers of the rows that `many` gets in addition to its first `size` rows. */
   also?: readonly number[];
 };
 

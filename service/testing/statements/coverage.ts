@@ -25,8 +25,7 @@ export async function startCoverage() {
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   return {
     /**
-     * Returns the functions with SQL that were loaded but never called, in the form
-     * `file function`.
+     * Returns each function that contains SQL and was loaded but never called, as `file function`.
      */
     async sqlNotRun(): Promise<string[]> {
       const { result } = await session.post("Profiler.takePreciseCoverage");

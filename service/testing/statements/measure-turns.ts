@@ -11,16 +11,16 @@ import { turnMsMax, turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";
 
 /**
- * For each operation, the minimum, the median, and the maximum of the longest turns of the event
- * loop, and the duration of the slowest statement. All times are in milliseconds.
+ * For each operation: the longest turn of the event loop in a round (minimum, median, and maximum
+ * of all rounds), and the duration of the slowest statement. All times are in milliseconds.
  */
 export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
 
 const roundsMax = 21;
 /**
- * If the rounds of an operation take longer than this in total, the measurement ends as soon as one
- * round has only short turns, or after `roundsMin` rounds. A search of a million rows takes half a
- * minute, in thousands of turns of the event loop.
+ * After this total time, an operation gets no further round if one of its rounds had only short
+ * turns, or if it already had `roundsMin` rounds. A search of a million rows takes half a minute,
+ * in thousands of turns of the event loop.
  */
 const enoughMs = 5_000;
 const roundsMin = 3;

@@ -45,8 +45,8 @@ const few = new RegExp(
 );
 
 /**
- * Returns whether the name is the result of an earlier step and not a table. The plan already
- * limits the size of such a result.
+ * Returns whether the plan uses this name for the result of an earlier step, and not for a table.
+ * The plan already limits the size of such a result.
  */
 const isDerived = (name: string) =>
   /^(CONSTANT|page|walk|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);
@@ -91,7 +91,7 @@ const isBounded = (node: Node) =>
 /**
  * Runs the statement and undoes its changes. Returns the number of rows that PostgreSQL read from
  * tables, including rows that a filter removed.
- * @param isFree allows full scans
+ * @param isFree whether PostgreSQL is allowed to use full scans
  */
 export async function rowsReadBy(
   store: Store,

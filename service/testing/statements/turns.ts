@@ -44,7 +44,7 @@ export async function turnsOf(
   await run();
   isOver = true;
   tick();
-  // The observer is called for a collection in one of the next turns.
+  // Node reports a collection to the observer within the next few turns.
   for (let turn = 0; turn < 3; turn++) await nextTurn();
   collections.push(...observer.takeRecords());
   observer.disconnect();
@@ -57,7 +57,7 @@ function readUsedMs(): number {
   return used ? (used.user + used.system) / 1_000 : performance.now();
 }
 
-/** Returns for how long `collections` ran during a turn. */
+/** Returns the time that the garbage collections took during a turn. */
 function overlapMs({ beganMs, endedMs }: Turn, collections: readonly PerformanceEntry[]): number {
   return collections
     .map(({ startTime, duration }) => {

@@ -1,6 +1,6 @@
-// A rule without lanes. Control tests use this rule to show the effect of the lanes. All endpoints
-// share one pool of slots (simultaneous requests), and get slots in the order in which they become
-// due. Accounts have no limit, and failed deliveries have no consequences.
+// A delivery rule without lanes. Control tests use this rule to show the effect of the lanes. All
+// endpoints share one pool of slots (simultaneous requests), and get slots in the order in which
+// they become due. Accounts have no limit, and failed deliveries have no consequences.
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 
