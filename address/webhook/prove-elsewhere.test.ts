@@ -62,7 +62,9 @@ describe("proveEvent for a payment on another chain", () => {
       const event = changed(paid, { payment: { ...payment!, ...lie } as PaymentNews });
       await assert.rejects(prove(event), {
         name: "WebhookError",
-        message: new RegExp(`^${record.address}: expected address.payment at block \\d+, but the`),
+        message: new RegExp(
+          `^${record.address}: the event reports address.payment at block \\d+, but the chain`,
+        ),
       });
     }
   });
