@@ -3,9 +3,9 @@
 // number of addresses.
 //
 // A job becomes due after a payment (`wakeJobs`), if a balance shows money (`hintJobs`), after a
-// reorganization (`makeDue`), if an operator retries it (`retryJob`), or at a time that the
-// executor chose (`updateJobs`). `wakeJobs` and `makeDue` change only the due time, so a job can be
-// due although its state is `idle` or `given_up`.
+// reorganization of a chain that is not the intent's (`makeDue`), if an operator retries it
+// (`retryJob`), or at a time that the executor chose (`updateJobs`). `wakeJobs` and `makeDue`
+// change only the due time, so a job can be due although its state is `idle` or `given_up`.
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -180,8 +180,8 @@ export async function wakeJobs(
 }
 
 /**
- * Makes idle and abandoned jobs due after a reorganization, because their blocks are no longer in
- * the chain.
+ * Makes idle and abandoned jobs due after a reorganization that removed the block of a saved
+ * balance. Balances are saved only for chains that are not the intent's.
  */
 export async function makeDue(
   transaction: Transaction<Tables>,

@@ -3,7 +3,7 @@
 // does not serve requests. This process distributes connections evenly among the workers
 // (node:cluster), restarts workers, forwards signals, and combines the workers' metrics.
 //
-// The executor runs in a separate process, which is the only one that has the key.
+// The executor runs in a separate process. The API processes do not have the key.
 
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
