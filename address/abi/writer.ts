@@ -145,8 +145,8 @@ function writeValue(
 }
 
 /**
- * Returns a hint with the string to write instead of a number or a boolean. The hint is empty if
- * the string would also be invalid.
+ * Suggests a string for a value that is a number or a boolean. The hint is empty if the string
+ * would also be invalid.
  */
 function suggestString(
   context: ArgumentContext,

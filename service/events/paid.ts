@@ -193,8 +193,8 @@ function reportLogged(
  * the service had a record of the address. The payer and the transaction of such an amount are
  * unknown.
  *
- * @param reported the amounts that were reported without a log
- * @param found the amounts for which no log is known now
+ * @param reported the amounts without a log that earlier events reported
+ * @param found the present amounts without a log
  */
 function reportGrowths(
   reported: Unexplained,

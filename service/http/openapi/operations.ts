@@ -51,7 +51,8 @@ export type Operation = {
    */
   readonly credentials: readonly ("apiKey" | "clientId")[];
   /**
-   * The query fields. If absent, the query must be empty, except that public operations ignore it.
+   * The query fields. An operation without query fields accepts only an empty query, but a public
+   * operation ignores the query.
    */
   readonly query?: z.ZodObject;
   /** The headers that the operation reads, in addition to the headers of credentials. */

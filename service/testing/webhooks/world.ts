@@ -83,7 +83,7 @@ export async function happen(
 }
 
 /**
- * Creates accounts with endpoints and events. Each event waits for its delivery to every endpoint
+ * Creates accounts with endpoints and events. Each event has one pending delivery for each endpoint
  * of its account.
  */
 export async function pileUp(
