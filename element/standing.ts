@@ -60,7 +60,10 @@ export type Offer = {
    * element never shows them, and links to the page, which explains the doubts.
    */
   isPayable: boolean;
-  /** Whether the doubts are warnings. A payment that arrived is none. */
+  /**
+   * Whether the doubts are warnings. In the states `paid` and `executed`, they only say that no
+   * payment is needed.
+   */
   isGrave: boolean;
 };
 

@@ -17,7 +17,7 @@ const budgets: Readonly<Record<string, number>> = {
   element: 0.3,
   shop: 0,
   contracts: 0,
-  service: 0.4,
+  service: 0.2,
   web: 0.3,
   e2e: 0,
   scripts: 0,

@@ -113,7 +113,7 @@ describe("the status on the payment page", () => {
     await page.getByText("wallets may show this address as a smart contract").waitFor();
   });
 
-  test("a completed payment does not say what it will do or what happens otherwise", async () => {
+  test("the page of a completed payment describes no further transfers", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("There’s nothing more to do.").waitFor();
     await page.getByRole("heading", { name: "How this was verified" }).waitFor();

@@ -6,7 +6,6 @@
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
-import { type ReadQueue, withoutQueue } from "../flow/gate.ts";
 import { deriveRequested, foldReference } from "../store/columns.ts";
 import {
   byClientId,
@@ -20,6 +19,7 @@ import {
   references,
 } from "../store/owners.ts";
 import type { Tables } from "../store/tables.ts";
+import { type ReadQueue, withoutQueue } from "./list.ts";
 
 type AddressFilter = {
   state?: string | undefined;

@@ -3,11 +3,18 @@
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
-import { type ReadQueue, withoutQueue } from "../flow/gate.ts";
 import { prune, statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 
 export const eventRetentionMs = 30 * dayMs;
+
+/**
+ * Runs `read` when all earlier reads in the queue have finished. Returns undefined if the search
+ * must end early, for example because the client has disconnected.
+ */
+export type ReadQueue = <Done>(read: () => Promise<Done>) => Promise<Done | undefined>;
+
+export const withoutQueue: ReadQueue = (read) => read();
 
 export type EventQuery = {
   accountId: string;

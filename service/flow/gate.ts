@@ -16,12 +16,3 @@ export function openGate(max: number) {
     }
   };
 }
-
-/**
- * Runs `read` when all earlier reads in the queue have finished. Returns undefined if the client
- * has disconnected. In HTTP requests (http/lists/turn.ts), throws an error with status 429 or 503
- * if the account reads too many rows.
- */
-export type ReadQueue = <Done>(read: () => Promise<Done>) => Promise<Done | undefined>;
-
-export const withoutQueue: ReadQueue = (read) => read();

@@ -2,8 +2,8 @@
 // endpoint has lost the transaction, and raises a fee that is too low.
 //
 // No step takes effect twice. Each transaction uses the nonce after the newest mined transaction.
-// So all pending transactions have the same nonce, and only one of them can be mined. A transaction
-// is not signed if it has the same recipient, value, and calldata as a mined transaction.
+// All pending transactions have the same nonce, so at most one can be mined. A transaction is not
+// signed if it has the same recipient, value, and calldata as a mined transaction.
 // Otherwise, the launch could repeat a step if an endpoint lags behind and does not show the effect
 // of the mined transaction yet.
 

@@ -348,12 +348,8 @@ async function readText({ body }: globalThis.Response): Promise<string> {
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
     if (bytes > responseBytesMax) {
-      throw new ChainUnavailable(
-        `expected a response of at most ${responseBytesMax} bytes, found more`,
-        {
-          isReached: true,
-        },
-      );
+      const message = `expected a response of at most ${responseBytesMax} bytes, found more`;
+      throw new ChainUnavailable(message, { isReached: true });
     }
     chunks.push(chunk);
   }

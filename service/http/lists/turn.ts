@@ -10,7 +10,8 @@
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { policies } from "../../accounts/limits.ts";
-import { openGate, type ReadQueue } from "../../flow/gate.ts";
+import type { ReadQueue } from "../../events/list.ts";
+import { openGate } from "../../flow/gate.ts";
 import { Refusal } from "../errors.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
