@@ -42,16 +42,24 @@ describe("parseJson", () => {
 describe("scanJson", () => {
   test("visits characters outside strings and both quotes, even in invalid JSON", () => {
     for (const [text, expected] of [
-      ['{"a\\"":[1,"{"]}', '{"":[1,""]}'],
+      ['{"a\\"":[1,"{"]}', '{"":[""]}'],
       ['"a\\', '"'],
-      ['a"b', 'a"'],
+      ['a"b', '"'],
+      ['{"é":"\u2028"}\u{1f600}[', '{"":""}['],
     ] as const) {
       let visited = "";
-      scanJson(text, (character, at) => {
+      scanJson(text, '"{}[]:', (character, at) => {
         assert.equal(character, text[at]);
         visited += character;
+        return undefined;
       });
       assert.equal(visited, expected);
     }
+  });
+
+  test("ends when `visit` returns true", () => {
+    const visited: number[] = [];
+    scanJson("[1,2,3]", "[,", (_, at) => visited.push(at) === 2);
+    assert.deepEqual(visited, [0, 2]);
   });
 });

@@ -25,22 +25,44 @@ function invalid(code: string, message: string): InvalidError {
   return new InvalidError([{ path: [], code, message }]);
 }
 
+const quote = 0x22;
+
 /**
- * Calls `visit` with each character outside strings and its position, including the quotes around
- * each string. The number of visited colons is the number of fields of all objects.
+ * Calls `visit` with each of the given characters outside strings and its position, until `visit`
+ * returns true. The quotes around a string are outside it. The number of colons outside strings is
+ * the number of fields of all objects.
  *
  * @param text can be invalid JSON
+ * @param characters ASCII
  */
-export function scanJson(text: string, visit: (character: string, at: number) => void): void {
-  let isString = false;
+export function scanJson(
+  text: string,
+  characters: string,
+  visit: (character: string, at: number) => boolean | undefined,
+): void {
+  const isVisited = new Uint8Array(128);
+  for (const character of characters) isVisited[character.charCodeAt(0)] = 1;
   for (let at = 0; at < text.length; at++) {
-    const character = text[at]!;
-    if (character === '"') isString = !isString;
-    else if (isString) {
-      if (character === "\\") at++;
-      continue;
-    }
-    visit(character, at);
+    const code = text.charCodeAt(at);
+    if (isVisited[code] === 1 && visit(text[at]!, at)) return;
+    if (code !== quote) continue;
+    at = endOfString(text, at);
+    if (isVisited[quote] === 1 && at < text.length && visit('"', at)) return;
+  }
+}
+
+/**
+ * Returns the position of the quote that closes a string, or the length of the text if no quote
+ * closes it.
+ */
+function endOfString(text: string, opening: number): number {
+  for (let at = opening; ; ) {
+    at = text.indexOf('"', at + 1);
+    if (at === -1) return text.length;
+    let before = at - 1;
+    while (text[before] === "\\") before--;
+    const isEscaped = (at - before) % 2 === 0;
+    if (!isEscaped) return at;
   }
 }
 
@@ -55,11 +77,11 @@ function findRepeatedKey(text: string): string | undefined {
   // The quotes around the last string, which is a key if a colon follows.
   let from = 0;
   let to = 0;
-  scanJson(text, (character, at) => {
+  scanJson(text, '"{}:', (character, at) => {
     if (character === '"') [from, to] = [to, at];
     else if (character === "{") open.push(new Set());
     else if (character === "}") open.pop();
-    else if (character === ":") {
+    else {
       const keys = open.at(-1)!;
       const quoted = text.slice(from, to + 1);
       const key = quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);

@@ -36,11 +36,11 @@ describe("parseJson", () => {
     assert.equal(issue?.message, "expected a body in UTF-8, found 3 bytes in another encoding");
   });
 
-  test("returns `too_many_values` with the number and the limit", () => {
+  test("returns `too_many_values` with the limit", () => {
     const [issue] = issuesOf(`[${"1,".repeat(2_000)}1]`);
     assert.match(
       issue?.message ?? "",
-      /at most 2000 commas and opening brackets in the body, found 2001$/,
+      /at most 2000 commas and opening brackets in the body, found more$/,
     );
   });
 
@@ -62,6 +62,7 @@ const large: [string, string][] = [
   ["numbers that are no integers", `{"a":[${"1.0,".repeat(43_000)}1]}`],
   ["brackets", "[".repeat(85_000) + "]".repeat(85_000)],
   ["strings", `["${'","'.repeat(57_000)}"]`],
+  ["an unfinished string", `"${"a".repeat(170_000)}`],
 ];
 for (const [what, text] of large) {
   test(`170 kB of ${what} are refused within 2 ms of processor time`, () => {
@@ -70,7 +71,8 @@ for (const [what, text] of large) {
     for (let warm = 0; warm < 20; warm++) issuesOf(body);
     const runs = 20;
     const before = process.cpuUsage();
-    for (let run = 0; run < runs; run++) assert.match(issuesOf(body)[0]?.code ?? "", /^too_many/);
+    for (let run = 0; run < runs; run++)
+      assert.match(issuesOf(body)[0]?.code ?? "", /^too_many|^not_json$/);
     const { user, system } = process.cpuUsage(before);
     assert.ok((user + system) / runs <= 2_000, `${(user + system) / runs} µs`);
   });

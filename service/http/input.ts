@@ -166,20 +166,12 @@ export function parseJson(bytes: Buffer): unknown {
     throw invalid("not_utf8", `expected a body in UTF-8, found ${found}`);
   }
   const text = bytes.toString("utf8");
-  const { members, marks, isExact } = countMarks(text);
-  if (members > membersMax) {
-    throw invalid(
-      "too_many_fields",
-      `expected at most ${membersMax} fields in the body, found ${members}`,
-    );
-  }
-  if (marks > marksMax) {
-    const message =
-      `expected at most ${marksMax} commas and opening brackets in the body, ` + `found ${marks}`;
-    throw invalid("too_many_values", message);
-  }
+  limitSize(text);
   const value = parseJsonText(text);
-  if (!isExact) throw new InvalidError(inexactNumbers(text));
+  if (startsInexactNumber.test(text)) {
+    const issues = inexactNumbers(text);
+    if (issues.length > 0) throw new InvalidError(issues);
+  }
   return value;
 }
 
@@ -188,28 +180,32 @@ function invalid(code: string, message: string): InvalidError {
 }
 
 /**
- * Counts the fields and marks of a JSON text before it is parsed. `members` is the number of fields
- * of all objects. `marks` is the number of commas and opening brackets. The text contains at most
- * `marks` + 1 values. `isExact` is true if no number has a fraction or an exponent.
+ * Refuses a JSON text with more fields or marks than the limits. The marks are commas and opening
+ * brackets: a text contains at most one value more than marks. The scan ends at the limit.
+ *
+ * @throws {InvalidError} `too_many_fields` or `too_many_values`
  */
-function countMarks(text: string): { members: number; marks: number; isExact: boolean } {
+function limitSize(text: string): void {
   let members = 0;
   let marks = 0;
-  let isExact = true;
-  scanJson(text, (character, at) => {
-    if (character === ":") members++;
-    else if (character === "," || character === "[" || character === "{") marks++;
-    else if (character === "." || isExponent(text, at)) isExact = false;
-  });
-  return { members, marks, isExact };
+  scanJson(text, ":,[{", (character) =>
+    character === ":" ? ++members > membersMax : ++marks > marksMax,
+  );
+  if (members > membersMax) {
+    const message = `expected at most ${membersMax} fields in the body, found more`;
+    throw invalid("too_many_fields", message);
+  }
+  if (marks > marksMax) {
+    const expected = `expected at most ${marksMax} commas and opening brackets in the body`;
+    throw invalid("too_many_values", `${expected}, found more`);
+  }
 }
 
 /**
- * Returns whether the character is the `e` or `E` of an exponent. Outside strings, an `e` after a
- * digit begins an exponent, and any other `e` is part of `true` or `false`.
+ * Matches each JSON text that contains a number with a fraction or an exponent, and few others: a
+ * string can contain the same characters.
  */
-const isExponent = (text: string, at: number) =>
-  (text[at] === "e" || text[at] === "E") && at > 0 && text[at - 1]! >= "0" && text[at - 1]! <= "9";
+const startsInexactNumber = /(?:^|[:,[])\s*-?\d+[.eE]/;
 
 /**
  * Returns an issue for each number that has a fraction or an exponent. `JSON.parse` parses
