@@ -241,17 +241,19 @@ export function computeRecoveryGas(item: Examined, transfers: readonly { gas: nu
 }
 
 /**
- * The approximate gas of a recovery of one token from an executed vault, without its calldata. The
- * value is between the two figures of "late sweep" in contracts/snapshots/gas.json.
+ * The approximate gas of a recovery of one token, without its calldata. The first recovery of an
+ * unexecuted intent deploys the vault. Each value is between the two figures in
+ * contracts/snapshots/gas.json: "refund, expired" and "late sweep".
  */
-const ordinaryGas = 50_000;
+const recoveryGas = { deploys: 94_000, isDeployed: 50_000 };
 
 /** Returns the approximate cost of a recovery in wei, at the current fees. */
 export function estimateRecoveryCost(item: Examined, { neededPerGas, perByte }: Purse): bigint {
   const terms = fromHex(item.job.terms);
   const weight = terms.reduce((sum, byte) => sum + (byte === 0 ? 1 : nonzeroFactor), 0);
   const gas = Math.max(
-    ordinaryGas + calldataGas.usual * weight,
+    (item.vault.hasCode ? recoveryGas.isDeployed : recoveryGas.deploys) +
+      calldataGas.usual * weight,
     transactionGasMin + calldataGas.floor * weight,
   );
   const bytes = countCalldataBytes({ kind: "recover", item, tokens: [] });

@@ -6,8 +6,9 @@ import type { Purse } from "../transactions/send.ts";
 import { estimateRecoveryCost } from "./batch.ts";
 
 const purse = (neededPerGas: bigint, perByte: bigint) => ({ neededPerGas, perByte }) as Purse;
-const item = (terms: Hex) => ({ job: { terms } }) as never;
-const bytes = (byte: string, count: number) => item(`0x${byte.repeat(count)}`);
+const item = (terms: Hex, hasCode: boolean) => ({ job: { terms }, vault: { hasCode } }) as never;
+const bytes = (byte: string, count: number, hasCode = true) =>
+  item(`0x${byte.repeat(count)}`, hasCode);
 
 describe("the estimated cost of a recovery", () => {
   test("includes long intent data at the minimum price of EIP-7623", () => {
@@ -16,18 +17,22 @@ describe("the estimated cost of a recovery", () => {
 
   test("is low for ordinary intent data, because most bytes are zero", () => {
     const cost = estimateRecoveryCost(
-      item(`0x${"00".repeat(800)}${"ff".repeat(200)}`),
+      item(`0x${"00".repeat(800)}${"ff".repeat(200)}`, true),
       purse(1n, 0n),
     );
     assert.equal(cost, 50_000n + 4n * (800n + 4n * 200n));
   });
 
-  test("is between the gas of the tokens in contracts/snapshots/gas.json", () => {
-    // The terms of one call have 21 words.
-    const cost = Number(estimateRecoveryCost(bytes("00", 21 * 32), purse(1n, 0n)));
-    const { plain, USDC } = measured["late sweep"];
-    assert.ok(plain < cost && cost < USDC, `${cost}`);
-  });
+  for (const [title, figure, hasCode] of [
+    ["an executed vault", "late sweep", true],
+    ["an intent that was not executed", "refund, expired", false],
+  ] as const)
+    test(`is between the gas of the tokens in contracts/snapshots/gas.json for ${title}`, () => {
+      // The terms of one call have 21 words.
+      const cost = Number(estimateRecoveryCost(bytes("00", 21 * 32, hasCode), purse(1n, 0n)));
+      const { plain, USDC } = measured[figure];
+      assert.ok(plain < cost && cost < USDC, `${cost}`);
+    });
 
   test("includes the data fee if the chain has one", () => {
     const [without, withFee] = [0n, 3n].map((perByte) =>
