@@ -274,26 +274,29 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
-    test("are sent for a payment that arrives while the status cannot be read", async () => {
-      const record = await world.newRecord();
-      const account = await create(record);
-      await mark(record.address);
-      const { readAt } = chain;
-      const unreadable = new AddressUnreadable("no answer");
-      chain.readAt = () => Promise.reject(unreadable);
-      await pass();
-      clock.nowMs += 15_000;
-      let paying: Promise<void> | undefined;
-      chain.readAt = async () => {
-        paying ??= world.pay(record.address, 100n).then(() => mark(record.address));
-        await paying;
-        throw unreadable;
-      };
-      await pass();
-      chain.readAt = readAt;
-      await pass();
-      assert.deepEqual(await types(account), ["funded"]);
-    });
+    for (const failures of [0, 1])
+      test(`are sent for a payment during a failed read after ${failures} failures`, async () => {
+        const record = await world.newRecord();
+        const account = await create(record);
+        await mark(record.address);
+        const { readAt } = chain;
+        const unreadable = new AddressUnreadable("no answer");
+        chain.readAt = () => Promise.reject(unreadable);
+        for (let failed = 0; failed < failures; failed++) {
+          await pass();
+          clock.nowMs += 15_000;
+        }
+        let paying: Promise<void> | undefined;
+        chain.readAt = async () => {
+          paying ??= world.pay(record.address, 100n).then(() => mark(record.address));
+          await paying;
+          throw unreadable;
+        };
+        await pass();
+        chain.readAt = readAt;
+        await pass();
+        assert.deepEqual(await types(account), ["funded"]);
+      });
 
     test("report `expired` when the chain's clock passes the expiration time", async () => {
       const { timestamp } = await world.client.getBlock();

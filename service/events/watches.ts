@@ -382,8 +382,8 @@ async function nextPosition(
 
 /**
  * Postpones the next read of addresses whose status could not be read. Skips an address if another
- * observation of the address was saved in the meantime. Also skips an address whose `readings` has
- * changed, because a mark resets `readings` to 0.
+ * observation of the address was saved in the meantime. Also skips an address that was marked in
+ * the meantime: a mark resets `readings` to 0 and can increase `marked_block`.
  */
 export async function postponeWatches(
   db: Kysely<Tables>,
@@ -397,6 +397,7 @@ export async function postponeWatches(
       .where("address", "=", watch.address)
       .where("version", "=", watch.version)
       .where("readings", "=", watch.readings)
+      .where("marked_block", "=", watch.markedBlock)
       .execute();
   }
 }
