@@ -92,7 +92,7 @@ const windowRowsMax = 250;
  * the row is committed. Without a minimum age, a client could read past the position of a row that
  * is not visible yet, and would miss the row.
  */
-const settleMs = 15_000;
+export const settleMs = 15_000;
 
 type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 

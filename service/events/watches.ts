@@ -54,6 +54,8 @@ export type Watch = {
   elsewhere: DueElsewhere[];
 };
 
+export const newEventId = () => `evt_${randomBytes(16).toString("hex")}`;
+
 /** A saved event. `address` has 20 bytes. */
 export type NewEvent = {
   accountId: string;
@@ -251,7 +253,7 @@ function saveSome(
       const last = await nextPosition(transaction, watch.accountId, changes.length);
       const { accountId, address, named } = watch;
       const rows = changes.map((change, index) => {
-        const id = `evt_${randomBytes(16).toString("hex")}`;
+        const id = newEventId();
         const sequence = watch.sequence + 1 + index;
         const parts = { id, change, atMs: nowMs, named, sequence, publicUrl };
         const position = last - changes.length + 1 + index;

@@ -151,11 +151,17 @@ export function referenceInUse(
   return new Refusal("reference_in_use", message, { issues });
 }
 
+/**
+ * The maximum length of a reference before it is trimmed and normalized. The limit of 128
+ * characters applies afterward.
+ */
+export const untrimmedMax = 300;
+
 /** The query fields of a create request. */
 export const createInput = z.strictObject({
   reference: z
     .string()
-    .max(300)
+    .max(untrimmedMax)
     .meta({ minLength: 1, maxLength: 256 })
     .optional()
     .describe(

@@ -14,6 +14,7 @@ import {
 } from "../../events/list-addresses.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { apiKeyOnly } from "../authorize/authorize.ts";
+import { untrimmedMax } from "../create/reference.ts";
 import { foundText, Refusal } from "../errors.ts";
 import { addressDigits, addressOf, integerInput, parseQuery, timeInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
@@ -22,7 +23,7 @@ import { searchInTurn } from "./turn.ts";
 
 const referenceInput = z
   .string()
-  .max(300)
+  .max(untrimmedMax)
   .transform((text) => text.trim().normalize("NFC"));
 
 export const listInput = z.strictObject({

@@ -28,8 +28,13 @@ import {
 import type { z } from "zod";
 import { describePolicy, policies } from "../../accounts/limits.ts";
 import { eventRetentionMs } from "../../events/list.ts";
-import { dayMs } from "../../flow/days.ts";
+import { settleMs } from "../../events/list-addresses.ts";
+import { dayMs, hourMs } from "../../flow/days.ts";
+import { replaysMax } from "../../webhooks/deliveries/enqueue.ts";
+import { deliveriesShown } from "../../webhooks/deliveries/list.ts";
+import { overlapMs } from "../../webhooks/sign.ts";
 import { createInput } from "../create/reference.ts";
+import { defaultEventLimits } from "../limits.ts";
 import { listInput } from "../lists/addresses.ts";
 import { eventsInput } from "../lists/events.ts";
 import { proofInput } from "../proof/proof.ts";
@@ -239,7 +244,8 @@ export const operations = {
       "A stream of server-sent events. The data of a `status` event is a Status: first the " +
       "current status, then one event for each change. To resume the stream, send the `id` of " +
       "the last event as `Last-Event-ID`. The data of an `unavailable` event is an Error, which " +
-      "means that the chain cannot be read at present. A `ping` event, sent every 15 seconds, " +
+      "means that the chain cannot be read at present. A `ping` event, sent every " +
+      `${defaultEventLimits.heartbeatMs / 1_000} seconds, ` +
       "means that the status has not changed up to its block: " +
       '`{"block":{"number":58,"timestamp":1795255786}}`, or `{"block":null}` while the chain ' +
       "cannot be read.",
@@ -262,8 +268,8 @@ export const operations = {
     summary: "List the account's addresses",
     description:
       "Requires an API key. A page with fewer items than `limit` is the last page. With " +
-      "`order=oldest`, the list omits addresses that are younger than 15 seconds, and you can " +
-      "continue from `next` at any time without gaps or repetitions.",
+      `\`order=oldest\`, the list omits addresses that are younger than ${settleMs / 1_000} ` +
+      "seconds, and you can continue from `next` at any time without gaps or repetitions.",
     query: listInput,
     answer: addressPage,
     answers: "A page of the account's addresses.",
@@ -329,8 +335,8 @@ export const operations = {
     path: "/webhooks/{id}/rotate",
     summary: "Rotate the secret of a webhook endpoint",
     description:
-      "Creates a new secret. For 24 hours, deliveries are signed with both the old and the new " +
-      "secret.",
+      `Creates a new secret. For ${overlapMs / hourMs} hours, deliveries are signed with both ` +
+      "the old and the new secret.",
     answer: newSecret,
     answers: "The new secret. It is returned only once.",
   },
@@ -362,7 +368,9 @@ export const operations = {
     ...ofEndpoint,
     path: "/webhooks/{id}/replay",
     summary: "Send events to a webhook endpoint again",
-    description: "Sends one event again, or up to 1,000 events of a time range, oldest first.",
+    description:
+      `Sends one event again, or up to ${replaysMax.toLocaleString("en-US")} events of a time ` +
+      "range, oldest first.",
     body: replayInput,
     answer: replayed,
     answers: "The number of events that will be sent again.",
@@ -372,7 +380,7 @@ export const operations = {
     ...ofEndpoint,
     method: "GET",
     path: "/webhooks/{id}/deliveries",
-    summary: "List the newest 50 deliveries to a webhook endpoint",
+    summary: `List the newest ${deliveriesShown} deliveries to a webhook endpoint`,
     answer: deliveryPage,
     answers: "The deliveries, newest first, with their attempts.",
   },

@@ -7,7 +7,7 @@ import type { TestEvent } from "executable-address/webhook";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { eventVersion } from "../../events/changes.ts";
 import { findEvents, type WhichEvents } from "../../events/list.ts";
-import type { NewEvent } from "../../events/watches.ts";
+import { type NewEvent, newEventId } from "../../events/watches.ts";
 import { toIso } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import { statementRows } from "../../store/statement-rows.ts";
@@ -15,7 +15,7 @@ import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 
 /** The maximum number of events in a replay. */
-const replaysMax = 1_000;
+export const replaysMax = 1_000;
 
 /**
  * Adds deliveries for new events. Runs in the transaction that stores the events, so the events and
@@ -134,7 +134,7 @@ export async function sendTest(
   endpointId: string,
   nowMs: number,
 ): Promise<string> {
-  const eventId = `evt_${randomBytes(16).toString("hex")}`;
+  const eventId = newEventId();
   const type = "webhook.test";
   const event: TestEvent = {
     ...{ id: eventId, type, version: eventVersion, timestamp: toIso(nowMs) },
