@@ -79,4 +79,12 @@ describe("prose", () => {
     assert.ok(has("messages", "scripts/pages.ts", "only the API is served"));
     assert.ok(has("interface", "element/words/en.json", "Unknown token"));
   });
+
+  test("the prose check reads a title below the titles of its own suites", () => {
+    const titles = [...prose.values()].flat().filter(({ kind }) => kind === "titles");
+    const ofDashboard = titles.filter(({ path }) =>
+      path.endsWith("http/dashboard/dashboard.test.ts"),
+    );
+    assert.match(ofDashboard[0]?.text ?? "", /^the dashboard's API on X › /);
+  });
 });

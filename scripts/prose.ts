@@ -79,8 +79,8 @@ function* readSource(path: string, source: string): Generator<Passage> {
     return { path, line, kind, text: plain(text) };
   };
   let comment: { text: string; at: number; end: number } | undefined;
-  /** The enclosing suites, outermost first. */
-  let suites: { title: string; indent: number }[] = [];
+  /** The enclosing suites, outermost first. `end` is the line that closes a suite. */
+  let suites: { title: string; at: number; end: string }[] = [];
   for (const { 0: token, index: at } of source.matchAll(tokens)) {
     if (token.startsWith("//")) {
       const text = token.replace(/^\/+ ?/, "");
@@ -102,9 +102,10 @@ function* readSource(path: string, source: string): Generator<Passage> {
     // A test runner shows a title below the titles of its suites.
     const lineStart = source.lastIndexOf("\n", at - 1) + 1;
     const indent = source.slice(lineStart, at).search(/\S|$/);
-    if (isTitle(before)) suites = suites.filter((suite) => suite.indent < indent);
+    if (isTitle(before))
+      suites = suites.filter((suite) => !source.slice(suite.at, at).includes(suite.end));
     if (isSuite(before)) {
-      suites.push({ title: text, indent });
+      suites.push({ title: text, at, end: `\n${" ".repeat(indent)}});\n` });
       continue;
     }
     if (wordsIn(text) < 4 || !/[a-z] [a-z]/.test(text)) continue;
@@ -169,6 +170,9 @@ function openRandom(seed: number): () => number {
   };
 }
 
+/** The ends of sentences, and the beginnings of the tags of a doc comment. */
+const sentenceEnds = /(?<=[.!?])\s+(?=[A-Z])|\s+(?=@(?:param|returns|throws)\b)/;
+
 function sample(seed: number, count: number) {
   const prose = readProse();
   for (const kind of kinds) {
@@ -176,8 +180,8 @@ function sample(seed: number, count: number) {
       .filter((passage) => passage.kind === kind)
       .flatMap(({ text, path, line }) =>
         text
-          .replace(/\s+/g, " ")
-          .split(/(?<=[.!?])\s+(?=[A-Z])/)
+          .split(/\n\s*- /)
+          .flatMap((item) => item.replace(/\s+/g, " ").split(sentenceEnds))
           .filter((sentence) => wordsIn(sentence) >= 4)
           .map((sentence) => `${sentence.trim()}   [${path}:${line}]`),
       );
