@@ -1,5 +1,5 @@
-// node verify.js receipt.json: the outcome that a receipt proves, with viem and @ethereumjs. It
-// reads no `intent`, execution or payments. Compare the block that it prints with your own node's.
+// node verify.js receipt.json: verifies a receipt with viem and @ethereumjs. Prints the outcome.
+// Does not check `intent`, execution or payments. Compare the printed block with your own node's.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { verifyMerkleProof } from "@ethereumjs/mpt";
