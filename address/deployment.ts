@@ -1,20 +1,22 @@
 // The addresses of the contracts and the code of vaults. The values are copied from the contracts'
-// snapshots, so that the library does not have to build the contracts. deployment.test.ts compares
-// the copies with the snapshots.
+// snapshots, so the library does not build the contracts. The test deployment.test.ts compares the
+// copies with the snapshots.
 
 import type { Hex } from "./abi/hex.ts";
 
 /** The address of PaymentFactory on every chain. EIP-55. */
 export const factoryAddress: Hex = "0x00000000b4Ae95D828D2274DCe26cfa9199810De";
 
-/** Tip, at this address on every chain on which it is deployed. EIP-55. */
+/** The address of the Tip contract, on every chain on which it is deployed. EIP-55. */
 export const tipAddress: Hex = "0x8F39B94137D82F99C7DeA843f75a520C46FcAb5c";
 
-/** Conditions and Guards, at these addresses on every chain on which they are deployed. */
+/**
+ * The addresses of the Conditions and Guards contracts, on every chain on which they are deployed.
+ */
 export const conditionsAddress: Hex = "0x80CcDFCe270C41de2b42647392F75352803f741A";
 export const guardsAddress: Hex = "0xAf1A55A18f41d798DC8C9965469901948F492C95";
 
-/** Collector, at this address on every chain on which it is deployed. */
+/** The address of the Collector contract, on every chain on which it is deployed. */
 export const collectorAddress: Hex = "0x3B013CA3158c6Bb23fB7e8B5c332561ec9410B21";
 
 /**

@@ -11,12 +11,12 @@ import { chooseKeccak, type Keccak } from "./keccak/keccak.ts";
 const prefix = fromHex(initCodePrefix);
 
 /**
- * Returns, as 20 bytes, the address at which `factory` creates the vault that executes `terms`.
- * {@link formatAddress} returns its text.
+ * Derives the 20 bytes of the address at which `factory` creates the vault for `terms`. Use
+ * {@link formatAddress} to convert the bytes to text. EIP-1014 defines the formula:
  *
- *     keccak256(0xff ‖ factory ‖ 0^32 ‖ keccak256(initCodePrefix ‖ terms))[12..32]    EIP-1014
+ *     keccak256(0xff ‖ factory ‖ 0^32 ‖ keccak256(initCodePrefix ‖ terms))[12..32]
  *
- * Does not check whether the bytes are valid terms. To check this, use {@link decodeTerms}.
+ * This function does not check whether `terms` are valid. To check them, use {@link decodeTerms}.
  *
  * @param terms at most 24,576 bytes, as {@link encodeTerms} lays them out
  * @param options.factory in any letter case; default {@link factoryAddress}
@@ -38,8 +38,8 @@ export function deriveAddress(
   return keccak(preimage).slice(12);
 }
 
-// All calls reuse these buffers. Without reuse, a derivation takes 10% longer (the rate of WASM in
-// test/derive.bench.ts, with and without reuse).
+// All calls reuse these buffers. Otherwise, deriving an address would take 10% longer
+// (test/derive.bench.ts with a WASM keccak).
 const initCode = new Uint8Array(prefix.length + termsBytesMax);
 initCode.set(prefix);
 const preimage = new Uint8Array(85);

@@ -1,5 +1,6 @@
 // Reports all faults of an input together, in an InvalidError. An option of the wrong type throws a
-// TypeError instead. The errors of chains and services are defined in the files that call them.
+// TypeError instead. Errors about a chain or a service are defined in the file that sends the
+// requests.
 
 /** Field names and array indices from the root of the input, such as `["calls", 0, "args", 1]`. */
 export type Path = (string | number)[];
@@ -31,8 +32,8 @@ export function formatIssue({ path, message }: Issue): string {
 export type Faults = { readonly issues: Issue[]; readonly path: Path };
 
 /**
- * The maximum number of faults. This number is enough to correct honest mistakes, and limits the
- * work for malicious input.
+ * The maximum number of faults that an error lists. A malicious input can have many more faults, so
+ * the limit bounds the work.
  */
 const issuesMax = 100;
 
@@ -55,8 +56,8 @@ export function throwFaults(faults: Faults): void {
 }
 
 /**
- * Calls `read`. If `read` throws an InvalidError, adds the faults under `field` and returns
- * undefined.
+ * Calls `read` and returns its result. If `read` throws an InvalidError, adds its faults, with
+ * `field` before their paths, and returns undefined.
  */
 export function gather<T>(faults: Faults, field: string | number, read: () => T): T | undefined {
   try {

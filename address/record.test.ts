@@ -46,7 +46,7 @@ describe("verifyRecord", () => {
       ]);
   });
 
-  test("verifyRecord refuses another intent, even if the terms are also of that intent", () => {
+  test("verifyRecord refuses an intent and terms that match each other but not the address", () => {
     const { intent, terms } = makeRecord({ ...sample, recovery: shop });
     assert.deepEqual(refusals({ ...record, intent, terms }), ["address address_mismatch"]);
   });
@@ -67,7 +67,7 @@ describe("verifyRecord", () => {
     assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
   });
 
-  test("`terms_mismatch` shows up to 64 characters from the first difference", () => {
+  test("a `terms_mismatch` error quotes the terms from the first difference on", () => {
     const digits = record.terms.slice(130);
     const wanted = digits.slice(0, 64);
     assert.notEqual(digits[0], "f");

@@ -37,14 +37,14 @@ export function makeRecord(
 }
 
 /**
- * Verifies a record from any source. Encodes the intent and derives the address again, and compares
- * the terms and the address with the record. Ignores other fields of the record.
+ * Verifies a record from any source. Encodes the intent and derives the address again. Compares the
+ * terms and the address with the record. Ignores other fields of the record.
  *
  * @param options.factory the factory that the caller trusts, never the record's factory
  * @param options.address the requested address, which the record must have
  * @returns the record in canonical form
- * @throws {InvalidError} if the record is invalid; the error lists every fault of the intent, and
- *   any `factory_mismatch`, `terms_mismatch`, and `address_mismatch`
+ * @throws {InvalidError} if the record is invalid. The error lists the intent's faults, and any
+ *   `factory_mismatch`, `terms_mismatch`, and `address_mismatch`
  */
 export function verifyRecord(
   record: unknown,

@@ -1,15 +1,16 @@
 // Describes every response of the service in one place. A shape determines the TypeScript type
-// (`TypeOf`), the client's check (`fits`), and the schema in the OpenAPI document. The descriptions
-// of the document are the doc comments above the fields, so they add no bytes to a web page.
+// (`TypeOf`), the client's check (`fits`), and the OpenAPI schema. The document's descriptions are
+// the fields' doc comments, so they add no bytes to a page.
 
 import type { Hex } from "./abi/hex.ts";
 import { describeLength, type Path } from "./errors.ts";
 
 /**
- * Describes a JSON value of type `T` with the keywords of JSON Schema. The tags of a doc comment
- * (`@pattern`, `@format`, `@minLength`, `@maxLength`, `@minItems`, `@maxItems`, `@maximum`, and
- * `@values`, which names a list) appear only in the OpenAPI document. The client ignores these
- * tags, so that the service can relax the limits later.
+ * Describes a JSON value of type `T` with the keywords of JSON Schema.
+ *
+ * Tags in a field's doc comment add limits to the OpenAPI document: `@pattern`, `@format`,
+ * `@minLength`, `@maxLength`, `@minItems`, `@maxItems`, and `@maximum`. `@values` names the list of
+ * known values. The client does not check these limits, so that the service can relax them later.
  */
 export type Shape<T = unknown> = {
   readonly type?: "string" | "integer" | "boolean" | "array" | "object" | "null" | "undefined";
@@ -20,7 +21,7 @@ export type Shape<T = unknown> = {
   readonly items?: Shape;
   readonly properties?: Fields;
   readonly anyOf?: readonly Shape[];
-  /** Exists only for the compiler. No shape has this field at run time. */
+  /** Lets the compiler derive the type `T` from a shape. At run time, no shape has this field. */
   readonly like?: T;
 };
 
@@ -61,8 +62,9 @@ export const immutable = <S extends Shape>(shape: S): ImmutableShape<S> =>
   shape as Shape<Immutable<TypeOf<S>>>;
 
 /**
- * An object that the client verifies by other means, so `fits` does not check its fields. `@ref`
- * names its schema in the document.
+ * The shape of an object that the client verifies without `fits`. For such an object, `fits` does
+ * not check any fields. The tag `@ref` in a field's doc comment names the object's schema in the
+ * OpenAPI document.
  */
 export const proved = <T>(): Shape<T> => ({ properties: {} });
 

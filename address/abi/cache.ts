@@ -1,11 +1,10 @@
 // Caches address checksums and parsed functions, because many intents share them. Each keccak
-// implementation has its own cache, so a caller's faulty implementation does not affect other
-// callers. The number of entries and the length of keys are limited, because the keys come from
-// untrusted input.
+// implementation has its own cache. A caller's faulty implementation therefore does not affect
+// other callers. The keys come from untrusted input, so their number and length are limited.
 //
-// Addresses and functions can be looked up as text or as bytes, so the decoder does not have to
-// create text first. If all addresses and functions are cached, decoding an intent with two calls
-// is at least three times as fast as if none are cached (test/derive.bench.ts).
+// The decoder looks up entries by their bytes, so it creates no text for cached entries. Cached
+// addresses and functions make decoding two calls at least three times as fast
+// (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
 import type { Hex } from "./hex.ts";
@@ -28,7 +27,9 @@ export type AbiFunction = {
   readonly headBytes: number;
 };
 
-/** An address as written in the input (`given`), and with its EIP-55 checksum (`text`). */
+/**
+ * The same address twice: as written in the input (`given`), and with its EIP-55 checksum (`text`).
+ */
 type Address = { readonly given: string; readonly text: Hex };
 
 export type Cache = {
@@ -43,8 +44,8 @@ export type Cache = {
   /** The cached functions. The keys are the functions' texts in intents. */
   readonly functions: Map<string, AbiFunction>;
   /**
-   * The most recent function in each slot ({@link slotOfSignature}). Each of these functions is
-   * also in `functions`.
+   * Maps each slot ({@link slotOfSignature}) to its most recent function. Contains only functions
+   * that are also in `functions`.
    */
   readonly carried: (AbiFunction | undefined)[];
 };
@@ -78,8 +79,8 @@ export function remember<V>(map: Map<string, V>, key: string, value: V): V {
 }
 
 /**
- * Returns the cache slot of an address, which depends on its last three hex digits. Addresses are
- * stored in a fixed number of slots instead of a map, because most addresses occur only once.
+ * Returns the cache slot of an address, which depends on its last three hex digits. The cache has
+ * fixed slots instead of a map, because most addresses occur only once.
  */
 export function slotOfText(text: string): number {
   const last = text.length - 1;

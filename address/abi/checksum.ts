@@ -23,8 +23,8 @@ import {
 } from "./hex.ts";
 
 /**
- * Parses an address: `0x` followed by 40 hex digits. Text in only uppercase or only lowercase has
- * no checksum and is valid; mixed case must match EIP-55.
+ * Parses an address: `0x` followed by 40 hex digits. Mixed case must match EIP-55. Text in only
+ * uppercase or only lowercase has no checksum and is valid.
  *
  * @param options.path the position of the text in the input, for the issue
  * @returns the same address in EIP-55 case
@@ -46,10 +46,12 @@ export const isAddress = (value: unknown): value is Hex =>
   typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
 
 /**
- * Formats 20 bytes as EIP-55 text. Source: https://eips.ethereum.org/EIPS/eip-55
+ * Formats 20 bytes as EIP-55 text.
  *
- * In ASCII, letters have the bit 0x40 and digits do not. The bit 0x20 is the case of a letter.
+ * In ASCII, letters have the bit 0x40 and digits do not. The bit 0x20 distinguishes lowercase
+ * letters from uppercase letters.
  *
+ * @see https://eips.ethereum.org/EIPS/eip-55
  * @throws {InvalidError} `wrong_length`, or as {@link parseBytes}
  */
 export function formatAddress(value: Bytes, keccak: Keccak = keccak256): Hex {
@@ -68,15 +70,15 @@ export function formatAddress(value: Bytes, keccak: Keccak = keccak256): Hex {
   return digitsText(digits, 20);
 }
 
-// All calls reuse these buffers. Without reuse, a derivation takes 10% longer (the rate of WASM in
-// test/derive.bench.ts, with and without reuse).
+// All calls reuse these buffers. Otherwise, deriving an address would take 10% longer
+// (test/derive.bench.ts with a WASM keccak).
 const digits = newDigits(20);
 const letters = digits.text.subarray(2);
 
 /**
- * Parses `text`, writes the address to the word at `at`, which must be zero, and returns the
- * address with its EIP-55 checksum. If `text` is invalid, adds a fault, may overwrite part of the
- * word, and returns undefined.
+ * Parses `text` and returns the address with its EIP-55 checksum. Also writes the address to the
+ * 32-byte word at offset `at`. This word must be zero before the call. If `text` is invalid, adds a
+ * fault, may overwrite part of the word, and returns undefined.
  */
 export function writeAddress(
   faults: Faults,
@@ -114,7 +116,7 @@ export function writeAddress(
 }
 
 /**
- * Returns the address in the word at `at`, in EIP-55 case, or undefined if the word is not an
+ * Returns the address in the word at `at`, in EIP-55 case. Returns undefined if the word is not an
  * address.
  */
 export function readAddress(cache: Cache, bytes: Uint8Array, at: number): Hex | undefined {

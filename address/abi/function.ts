@@ -1,6 +1,6 @@
-// Parses functions. In an intent, a function is text such as `name(type name, type name)`. In the
-// intent's encoded terms, a function consists of two strings: the signature, whose hash gives the
-// selector, and the parameter names. Each function has exactly one valid text and one valid
+// Parses functions. In an intent, a function is text such as `name(type name, type name)`. In an
+// intent's encoded terms, a function consists of its signature and its parameter names. The
+// signature's hash gives the selector. Each function has exactly one valid text and one valid
 // encoding.
 
 import { addFault, addFaults, type Fault, type Faults, quotedLengthMax } from "../errors.ts";
@@ -20,8 +20,7 @@ import {
 export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
   const known = cache.functions.get(text);
   if (known) return known;
-  // A longer text cannot fit in the terms, which contain the whole text except the space before
-  // each name.
+  // spec/terms.md §1 limits the length of a function's text, which also limits the parsing time.
   if (text.length > termsBytesMax) {
     addFault(
       faults,
@@ -97,10 +96,10 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Suggests the canonical text for a short `text`, if it can be determined. The suggestion has
- * single spaces and full type names, and omits `function`, data locations, mutability, and
- * `returns`. The suggestion is printable ASCII, because it is a valid function. It can be longer
- * than `text`, because each `uint` becomes `uint256`.
+ * Suggests the canonical form of an invalid function. Returns undefined if `text` is long or its
+ * meaning is unclear. Uses single spaces and full type names. Omits `function`, data locations,
+ * mutability, and `returns`. The suggestion is a valid function, so it contains only printable
+ * ASCII.
  */
 function respell(text: string): string | undefined {
   if (text.length > quotedLengthMax) return undefined;
@@ -121,7 +120,7 @@ const fullNames: Readonly<Record<string, string>> = {
   byte: "bytes1",
 };
 
-/** Removes the text after the parenthesis that closes the first parenthesis. */
+/** Removes everything after the parameter list, for example `returns (bool)`. */
 function cutTail(text: string): string {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -176,9 +175,7 @@ function weaveList(cursor: Cursor, depth: number): boolean {
   }
 }
 
-/**
- * Returns the text from `at` to the next comma or closing parenthesis, or to the end of the text.
- */
+/** Returns the text from `at` to the next comma or closing parenthesis, or to the end. */
 function readPart(text: string, at: number): string {
   const part = /[^,)]*/y;
   part.lastIndex = at;
@@ -199,10 +196,7 @@ type Parser = { readonly text: string; at: number; readonly faults: Fault[] };
 /** Thrown if the parser cannot continue after a fault. */
 class Stuck extends Error {}
 
-/**
- * Parses `text`. If `text` is invalid, returns the faults that the parser finds before it has to
- * stop.
- */
+/** Parses `text`, or returns the faults that the parser found before it had to stop. */
 function parseGrammar(text: string): Grammatical | Fault[] {
   const parser: Parser = { text, at: 0, faults: [] };
   try {
@@ -332,7 +326,9 @@ function readName(parser: Parser, what: string): string {
   return name;
 }
 
-/** Reads a word of `[A-Za-z0-9_$]`, which can be empty. */
+/**
+ * Reads the characters `[A-Za-z0-9_$]` up to the first other character. The result can be empty.
+ */
 function readWord(parser: Parser): string {
   wordCharacters.lastIndex = parser.at;
   const word = wordCharacters.exec(parser.text)![0];

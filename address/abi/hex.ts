@@ -1,6 +1,6 @@
 // Converts between hex text and bytes. Accepts uppercase and lowercase hex, and returns lowercase
-// hex. With lookup tables, converting an intent's terms between hex and bytes is 17 times as fast
-// as with `parseInt` and `toString(16)` (test/derive.bench.ts).
+// hex. Lookup tables convert an intent's terms 17 times as fast as `parseInt` and `toString(16)`
+// (test/derive.bench.ts).
 
 import { describeLength, describeType, InvalidError, type Path } from "../errors.ts";
 import { termsBytesMax } from "./type.ts";
@@ -16,8 +16,9 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * For each byte, a 4-byte word that contains the character codes of the byte's two hex digits.
- * `firstPairs` contains them in the first half of the word, and `lastPairs` in the second half.
+ * Maps each byte to the character codes of its two hex digits, in a 4-byte word. In `firstPairs`,
+ * the codes are in the first half of the word. In `lastPairs`, they are in the second half. A
+ * bitwise OR of two words therefore contains the digits of two bytes.
  */
 const firstPairs = new Uint32Array(256);
 const lastPairs = new Uint32Array(256);
@@ -29,7 +30,7 @@ for (let byte = 0; byte < 256; byte++) {
 }
 
 /**
- * Two views of the same memory: `text` begins at `0x`, and `words` begins at the digits after `0x`.
+ * Two views of the same memory. `text` begins at `0x`, and `words` begins at the digits after `0x`.
  */
 type Digits = { readonly text: Uint8Array; readonly words: Uint32Array };
 
@@ -108,12 +109,16 @@ export function parseBytes(value: unknown, path: Path = []): Uint8Array {
   throw new InvalidError([{ path, code: "wrong_type", message }]);
 }
 
-/** Recognizes bytes from another realm, such as an iframe. `instanceof` is false for such bytes. */
+/**
+ * Recognizes bytes from another realm, such as an iframe. For such bytes, `instanceof Uint8Array`
+ * is false.
+ */
 const isForeignBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
 
 /**
- * Returns the number of bytes in `text`, or -1 if `0x` is missing or the number of digits is odd.
+ * Returns the number of bytes that the hex in `text` encodes. Returns -1 if `text` does not begin
+ * with `0x` or has an odd number of digits.
  */
 export function countBytes(text: string): number {
   return text.startsWith("0x") && text.length % 2 === 0 ? text.length / 2 - 1 : -1;

@@ -1,5 +1,5 @@
 // Converts integers between text and 32-byte big-endian words. Each integer has exactly one valid
-// text: plus signs, leading zeros, exponents, hex, and minus zero are invalid.
+// text. Plus signs, leading zeros, exponents, hex, and minus zero are invalid.
 
 import { addFault, describeType, type Faults, quoted } from "../errors.ts";
 
@@ -80,8 +80,8 @@ function addSpellingFault(faults: Faults, text: string): void {
 }
 
 /**
- * The hint for an amount such as `25.0`. The message suggests no number, because the author may
- * mean 25 whole tokens, and the parser does not know the token's decimals.
+ * The hint for an amount such as `25.0`. The hint does not suggest `25`, because the author may
+ * mean 25 whole tokens. The parser does not know the token's decimals.
  */
 const baseUnits = "amounts are in base units (one token is 10^decimals base units)";
 

@@ -1,6 +1,6 @@
 // Decodes untrusted ABI-encoded bytes. Accepts only the canonical encoding, in which every part has
-// exactly one valid offset. Because of this, the decoder reads each byte of the input only once,
-// and its result cannot be larger than the input.
+// exactly one valid offset. The decoder therefore reads each byte only once. Its result cannot be
+// larger than the input.
 
 import { type Fault, InvalidError, type Path } from "../errors.ts";
 import type { Cache } from "./cache.ts";
@@ -10,8 +10,8 @@ import { decodeInteger, newView, readSmall, roundUpToWords } from "./number.ts";
 import { type AbiType, bodyBytes } from "./type.ts";
 
 /**
- * `at` is the offset where the next part of the tail must begin, and `path` is the path of the
- * current value.
+ * `at` is the offset at which the next part of the encoding must begin. `path` is the path of the
+ * current value, for error messages.
  */
 export type Reader = {
   readonly bytes: Uint8Array;
@@ -28,7 +28,10 @@ export function newReader(bytes: Uint8Array, cache: Cache): Reader {
   return { bytes, view: newView(bytes), cache, path: [], at: 0 };
 }
 
-/** @throws {InvalidError} always, with `fault` at the reader's path, extended by `deeper` */
+/**
+ * @throws {InvalidError} always. The issue contains `fault`, and its path is the reader's path
+ *   followed by `deeper`
+ */
 export function throwFault(reader: Reader, fault: Fault, ...deeper: Path): never {
   throw new InvalidError([{ path: [...reader.path, ...deeper], ...fault }]);
 }
@@ -38,7 +41,7 @@ export function malformed(reader: Reader, message: string, ...deeper: Path): nev
   return throwFault(reader, { code: "malformed_terms", message }, ...deeper);
 }
 
-/** Takes the next `count` bytes of the tail and returns their offset. */
+/** Takes the next `count` bytes and returns their offset. */
 export function take(reader: Reader, count: number): number {
   const start = reader.at;
   if (count > reader.bytes.length - start)
@@ -50,15 +53,16 @@ export function take(reader: Reader, count: number): number {
   return start;
 }
 
-/** Checks that the offset at `at`, relative to `base`, points at the next part of the tail. */
+/**
+ * Reads the ABI offset in the word at `at`, which is relative to `base`. Checks that the offset
+ * points to the next part of the encoding.
+ */
 export function takeOffset(reader: Reader, at: number, base: number): void {
   if (readSmall(reader.view, at) !== reader.at - base)
     malformed(reader, `expected offset ${reader.at - base} at byte ${at}`);
 }
 
-/**
- * Reads a length, and checks that the remaining bytes can contain that many items of `unit` bytes.
- */
+/** Reads a length. Checks that the remaining bytes can contain that many items of `unit` bytes. */
 export function takeLength(reader: Reader, unit: number): number {
   const at = take(reader, 32);
   const length = readSmall(reader.view, at);
@@ -67,7 +71,7 @@ export function takeLength(reader: Reader, unit: number): number {
   return length;
 }
 
-/** Takes the next `count` bytes of the tail, which must be zero. */
+/** Takes the next `count` bytes and checks that they are zero. */
 export function takeZeros(reader: Reader, count: number): void {
   const start = take(reader, count);
   checkZeros(reader, start, reader.at);

@@ -1,4 +1,4 @@
-// Suggests the text of an argument that was given as a JSON value instead of a string.
+// Suggests the text of an argument that is a JSON value instead of a string.
 
 import { quoted, quotedLengthMax } from "../errors.ts";
 

@@ -38,7 +38,7 @@ type Transfer = { from: Hex; to: Hex; amount: bigint };
 
 /**
  * Decodes an ERC-20 `Transfer` log of any contract, and keeps the case of the addresses. Returns
- * undefined for other logs, such as ERC-721's `Transfer`, which has the same topic but no data.
+ * undefined for other logs. For example, ERC-721's `Transfer` has the same topic but no data.
  */
 export function transferOf({ topics, data }: TransferLog): Transfer | undefined {
   const [topic, from, to] = topics;

@@ -2,9 +2,10 @@
 // Source: https://docs.soliditylang.org/en/latest/abi-spec.html
 
 /**
- * `dynamic`: whether the values are in the tail, so that the head contains only an offset.
- * `headBytes`: the size of a value in its parent's head. `depth`: the number of nested lists and
- * tuples, which is 0 for other types.
+ * - `dynamic`: whether the ABI encodes the values after the head. The head then contains only an
+ *   offset.
+ * - `headBytes`: the size of a value in its parent's head.
+ * - `depth`: the depth of nested lists and tuples, or 0 for other types.
  */
 export type AbiType = (
   | { readonly kind: "uint" | "int"; readonly bits: number }
@@ -28,7 +29,8 @@ type ListType = {
 type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType[] };
 
 /**
- * The maximum length of an intent's encoded terms in bytes. A value with a longer head cannot fit.
+ * The maximum length of an intent's encoded terms in bytes. The parser refuses a type with a longer
+ * head, because its values do not fit.
  */
 export const termsBytesMax = 24_576;
 
@@ -36,9 +38,9 @@ export const termsBytesMax = 24_576;
 export const typeDepthMax = 16;
 
 /**
- * Every type without components, by its canonical name. `function`, `fixed`, and `ufixed` are not
- * supported: a person cannot check the text of a `function` value, and no compiler supports the
- * other two.
+ * Every type without components, by its canonical name. The map omits `function`, because people
+ * could not read its values. The map also omits `fixed` and `ufixed`, because no compiler supports
+ * them.
  */
 export const elementaryTypes: ReadonlyMap<string, AbiType> = new Map(
   [

@@ -1,8 +1,8 @@
 // Writes ABI-encoded bytes. Validates and encodes an argument's text at the same time. Lists and
 // tuples must be nested JSON arrays, formatted exactly as by JSON.stringify.
 //
-// All calls reuse one buffer of 24 KiB. Without reuse, a derivation takes 14% longer (the rate of
-// WASM in test/derive.bench.ts, with and without reuse).
+// All calls reuse one buffer of 24 KiB. Otherwise, deriving an address would take 14% longer
+// (test/derive.bench.ts with a WASM keccak).
 
 import { addFault, describeType, type Faults, noFaults, quoted } from "../errors.ts";
 import type { Cache } from "./cache.ts";
@@ -20,7 +20,10 @@ export class TooLong extends Error {}
 
 let spare: Writer | undefined;
 
-/** Runs `write` with an empty writer. Nested calls get separate writers. */
+/**
+ * Calls `write` with an empty writer, which can be reused after the call. A nested call gets a new
+ * writer. For example, `write` can call the caller's keccak, which can derive another address.
+ */
 export function withWriter<T>(write: (writer: Writer) => T): T {
   const writer = spare ?? newWriter();
   spare = undefined;
@@ -58,7 +61,7 @@ export function writeBytes(writer: Writer, bytes: Uint8Array): void {
   writer.bytes.set(bytes, start + 32);
 }
 
-/** The canonical text of a value, or of the values of a list or a tuple. */
+/** The canonical text of a value. For a list or a tuple, the canonical texts of its values. */
 type Canonical = string | Canonical[];
 
 type ArgumentContext = {
@@ -68,17 +71,18 @@ type ArgumentContext = {
 };
 
 /**
- * The maximum length of a value's text. A longer text cannot fit in an intent's terms, because JSON
- * uses at most 6 characters per byte (`\u0000`).
+ * The maximum length of a value's text. JSON writes one byte with at most 6 characters (`\u0000`).
+ * A longer text would describe more bytes than an intent's terms can contain.
  */
 const textLengthMax = 6 * termsBytesMax + 4;
 
 /**
- * Encodes `text` and returns its canonical text, which can differ from the input only in the case
- * of hex letters. If a fault was added, ignore the result and the written bytes.
+ * Encodes `text` and returns its canonical text. Only the case of hex letters can differ from the
+ * input. If `text` is invalid, adds a fault. In this case, the caller must not use the result or
+ * the written bytes.
  *
- * @param head the offset of the argument's head, which must be zero
- * @param base the position from which the argument's own offset is counted
+ * @param head the offset of the argument's head, where the bytes must be zero
+ * @param base the position to which ABI offsets in the head are relative
  */
 export function writeArgument(
   context: ArgumentContext,
@@ -106,7 +110,7 @@ export function writeArgument(
   const wanted = JSON.stringify(value);
   if (wanted === text) return spelling;
   const hint = quotable(wanted) ? `: write ${wanted}` : "";
-  addFault(faults, "not_canonical", `expected the JSON text that JSON.stringify returns${hint}`);
+  addFault(faults, "not_canonical", `expected the output of JSON.stringify${hint}`);
   return "";
 }
 
@@ -145,8 +149,8 @@ function writeValue(
 }
 
 /**
- * Suggests a string for a value that is a number or a boolean. The hint is empty if the string
- * would also be invalid.
+ * Suggests a string for a value that is a number or a boolean. Returns an empty text if the
+ * suggested string would also be invalid.
  */
 function suggestString(
   context: ArgumentContext,
@@ -236,7 +240,9 @@ function writeTail(
 }
 const utf8 = new TextEncoder();
 
-/** Writes the values of a list or a tuple: in place, or in the tail if the type is dynamic. */
+/**
+ * Writes the values of a list or a tuple in place. If the type is dynamic, writes them in the tail.
+ */
 function writeValues(
   context: ArgumentContext,
   type: AbiType & { kind: "list" | "tuple" },

@@ -34,13 +34,13 @@ describe("approvalOf", () => {
     assert.deepEqual(approvalOf(more), { kind: "adds", ...given, ...limits });
   });
 
-  test("returns the token and the spender of an allowance in Permit2", () => {
+  test("returns the token and the spender of a Permit2 approval", () => {
     const given = { token, spender: other, amount: 5n, amountAt: 2 };
     const limits = { isUnlimited: false, isUsable: true };
     assert.deepEqual(permit(5n), { kind: "permit2", ...given, ...limits });
   });
 
-  test("returns an unlimited amount for access to a collection, and 0 to revoke it", () => {
+  test("returns 2^256 - 1 if setApprovalForAll grants access, and 0 if it revokes access", () => {
     const text = "setApprovalForAll(address operator, bool approved)";
     const given = {
       kind: "collection",
@@ -59,14 +59,14 @@ describe("approvalOf", () => {
     });
   });
 
-  test("says whether the amount means no limit", () => {
+  test("`isUnlimited` is true if the amount is at least 2^255 (2^159 for Permit2)", () => {
     assert.equal(approve(unlimitedFrom - 1n)?.isUnlimited, false);
     assert.equal(approve(unlimitedFrom)?.isUnlimited, true);
     assert.equal(permit(2n ** 159n - 1n)?.isUnlimited, false);
     assert.equal(permit(2n ** 159n)?.isUnlimited, true);
   });
 
-  test("says that no other account can use an allowance of the Collector", () => {
+  test("`isUsable` is false if the spender is the Collector contract", () => {
     assert.equal(approve(unlimitedFrom, collectorAddress)?.isUsable, false);
   });
 });

@@ -1,17 +1,24 @@
-// Recognizes calls that let another account spend a token: `approve` and `increaseAllowance` of the
-// token itself, `approve` of Permit2, and `setApprovalForAll` of an NFT collection.
+// Recognizes calls that let another account spend a token:
+// - `approve` and `increaseAllowance` of the token itself
+// - `approve` of Permit2
+// - `setApprovalForAll` of an NFT collection
 
 import { typesOf } from "../abi/function.ts";
 import { isSame } from "../abi/hex.ts";
 import { collectorAddress } from "../deployment.ts";
 import type { Call, Hex } from "../intent/intent.ts";
 
-/** An allowance that a call gives. Addresses have the letter case of the call. */
+/**
+ * The token allowance that a call sets or increases. The addresses have the same letter case as in
+ * the call.
+ */
 export type Approval = {
   /**
-   * `sets` replaces the allowance in the token, and `adds` increases it. The target of a `permit2`
-   * call is a Permit2 contract. The call sets an allowance in this contract, which itself needs an
-   * allowance in the token. `collection` gives or revokes access to all tokens of a collection.
+   * - `sets`: replaces the allowance in the token.
+   * - `adds`: increases the allowance in the token.
+   * - `permit2`: sets an allowance in a Permit2 contract. To move the tokens, this contract itself
+   *   also needs an allowance in the token.
+   * - `collection`: gives or revokes access to all tokens of a collection.
    */
   kind: "sets" | "adds" | "permit2" | "collection";
   token: Hex;
@@ -26,8 +33,8 @@ export type Approval = {
   /** Whether the amount is so high that it means no limit. */
   isUnlimited: boolean;
   /**
-   * Whether another account can use the allowance. False for the Collector, which moves only the
-   * tokens of its caller.
+   * Whether an account other than the caller can move tokens with the allowance. False if the
+   * spender is the Collector. A call to the Collector moves only the tokens of the call's sender.
    */
   isUsable: boolean;
 };
@@ -43,8 +50,8 @@ const kinds: ReadonlyMap<string, Approval["kind"]> = new Map([
 ]);
 
 /**
- * Returns the allowance that a call gives. An amount of 0 revokes an allowance. Returns undefined
- * for any other call. Parameter names do not matter, and neither does the target.
+ * Returns the allowance that a call sets or increases; an amount of 0 revokes the allowance.
+ * Returns undefined for any other call. Parameter names do not matter, and neither does the target.
  */
 export function approvalOf({ target, function: text, args }: Call): Approval | undefined {
   const kind = kinds.get(typesOf(text));

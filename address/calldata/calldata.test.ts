@@ -35,7 +35,7 @@ const again = (data: Bytes) =>
   } as never);
 
 describe("calldata", () => {
-  test("malformed hex throws an `InvalidError` that contains its path", () => {
+  test("an `InvalidError` for malformed hex contains the path of the malformed value", () => {
     const bad = "0xzz" as Hex;
     const refusedAt = (...path: (string | number)[]) => ({ issues: [{ path }] });
     const issueOf = (make: () => unknown) => {

@@ -1,7 +1,7 @@
 // Builds the factory's calldata from an intent's terms, without encoding the intent again. The
-// terms consist of the offset 0x20 and the intent's tuple, so they are exactly the arguments of
-// `execute`. Calldata for `recover` contains the same tuple at another offset. A batch contains
-// calldata for `execute` and `recover`.
+// terms are also the encoded arguments of `execute`: the offset 0x20 and the intent's tuple.
+// Calldata for `recover` contains the same tuple at another offset. A batch contains calldata for
+// `execute` and `recover`.
 
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
 import { roundUpToWords } from "../abi/number.ts";

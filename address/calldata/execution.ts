@@ -46,19 +46,19 @@ export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uin
   return executeCalldata(encodeTerms(intent, options));
 }
 
-/** A call to the factory and its intent, or an error if the call cannot be decoded. */
+/** A decoded call to the factory, or the error if the call cannot be decoded. */
 export type DecodedCall =
   | { readonly name: "execute" | "recover" | "rescue"; readonly intent: Intent }
   | { readonly error: InvalidError };
 
 /**
- * Decodes the factory's calldata: a single call to `execute`, `recover`, or `rescue`, or every item
- * of a `batch`. An invalid item of a batch becomes an error in the result. {@link makeRecord}
- * returns the record of an intent.
+ * Decodes the factory's calldata: one `execute`, `recover`, or `rescue`, or every item of a
+ * `batch`. An invalid item of a batch has an `error` instead of an intent. To get the record of a
+ * decoded intent, call {@link makeRecord}.
  *
- * @throws {InvalidError} `not_an_execution` for a different selector, `malformed_terms` if a batch
- *   is not canonical, and the faults of a single call. In a batch, the paths of an item's `error`
- *   begin with the item's index
+ * @throws {InvalidError} `not_an_execution` for another function, or `malformed_terms` if a batch
+ *   is not canonical. For a single call, also throws the faults of that call. The paths in an
+ *   item's `error` begin with the item's index in the batch
  */
 export function decodeExecutions(calldata: Bytes, options: TermsOptions = {}): DecodedCall[] {
   const bytes = parseBytes(calldata, ["calldata"]);
@@ -127,8 +127,8 @@ function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
 }
 
 /**
- * Reads the intent from the calldata and returns it as terms. The word at `head + next` contains
- * the offset of the next argument, at which the intent ends.
+ * Reads the intent from the calldata and returns it as terms. The intent ends where the next
+ * argument begins. The word at `head + next` contains the offset of the next argument.
  */
 function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   takeOffset(reader, head, 0);

@@ -30,7 +30,7 @@ const other: Hex = "0x00000000000000000000000000000000000c0ffe";
 const record = { address: one, intent: { ...makeRecord(sample).intent, chainId: 1 } };
 
 for (const build of [requireExecuted, requireClosed]) {
-  test(`${build.name} refuses a record for another chain`, () => {
+  test(`${build.name} throws if the record is not for the given chain`, () => {
     assert.throws(() => build(record, 8453), {
       name: "InvalidError",
       message: /expected a record of chain 8453, found one of chain 1/,
@@ -60,7 +60,7 @@ describe("requirementOf", () => {
   });
 });
 
-test("every require function returns the same calldata as viem", () => {
+test("requireExecuted and similar functions encode the same calldata as viem", () => {
   const { conditions, guards } = periphery;
   const all: [Call, { address: Hex; abi: Abi }, string, unknown[]][] = [
     [requireExecuted(record, 1), conditions, "requireExecuted", [one]],
@@ -139,7 +139,7 @@ describe("payWithTolerance", () => {
 describe("requestedAmount", () => {
   const parts = payWithTolerance(payment);
 
-  test("requestedAmount is the intent's amount if no call collects its token", () => {
+  test("requestedAmount is the intent's amount if no call collects the intent's token", () => {
     assert.equal(requestedAmount({ ...parts, calls: parts.calls.slice(0, 1) }), "24750000");
     assert.equal(requestedAmount({ ...parts, token: recipient }), "24750000");
   });
@@ -147,7 +147,7 @@ describe("requestedAmount", () => {
   test("requestedAmount is the intent's amount if the calls collect less", () =>
     assert.equal(requestedAmount({ ...parts, amount: "26000000" }), "26000000"));
 
-  test("requestedAmount is the maximum that a call collects", () =>
+  test("requestedAmount is the call's maximum if this exceeds the intent's amount", () =>
     assert.equal(requestedAmount(parts), "25000000"));
 
   test("requestedAmount adds up all calls that collect the intent's token", () => {
@@ -160,7 +160,7 @@ describe("requestedAmount", () => {
     assert.equal(requestedAmount(intent), "25000012");
   });
 
-  test("requestedAmount is the intent's amount if a call collects without a limit", () => {
+  test("requestedAmount is the intent's amount if a call can collect an unlimited amount", () => {
     for (const all of [2n ** 256n - 1n, 2n ** 255n]) {
       const { calls } = payWithTolerance({ ...payment, most: all });
       assert.equal(requestedAmount({ ...parts, calls }), "24750000");

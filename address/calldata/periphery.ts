@@ -1,7 +1,7 @@
 // Creates and decodes calls to the periphery contracts. Conditions and Guards check the state of
-// the chain during an execution. If a requirement is not met, the whole execution fails and can be
-// retried until the expiry. Tip pays the executor. An intent that calls the Collector also accepts
-// a payment that is slightly too small.
+// the chain during an execution. If a requirement is not met, the whole execution fails. The
+// execution can be retried until the expiry. Tip pays the executor. An intent that calls the
+// Collector also accepts a payment that is slightly too small.
 
 import { typesOf } from "../abi/function.ts";
 import { isSame } from "../abi/hex.ts";
@@ -19,15 +19,15 @@ export type Requirement =
   | { of: "gas"; gas: bigint }
   | { of: "balance"; token: Hex; holder: Hex; min: bigint };
 
-/** The record whose outcome a call depends on. */
+/** The fields of a record that `requireExecuted` and `requireClosed` use. */
 type RequiredRecord = Pick<AddressRecord, "address" | "intent">;
 
 /**
  * Returns a call that succeeds only after the calls of `record` ran.
  *
  * @param chainId the chain of the intent that gets the call
- * @throws {InvalidError} if `record` belongs to a different chain. A record's calls run only on its
- *   own chain, so the requirement would never be met
+ * @throws {InvalidError} if `chainId` is not the chain of `record`. On another chain, the calls of
+ *   `record` never run, so the requirement would always fail
  */
 export const requireExecuted = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
@@ -40,9 +40,8 @@ export const requireExecuted = (record: RequiredRecord, chainId: number): Call =
  * expiry, anyone can close an address by calling `recover`.
  *
  * @param chainId the chain of the intent that gets the call
- * @throws {InvalidError} if `record` belongs to a different chain. On every other chain, anyone can
- *   close the address at any time, so the requirement would prove nothing about the record's own
- *   chain
+ * @throws {InvalidError} if `chainId` is not the chain of `record`. On another chain, anyone can
+ *   close the address at any time, so `requireClosed` proves nothing
  */
 export const requireClosed = (record: RequiredRecord, chainId: number): Call => ({
   target: conditionsAddress,
@@ -56,7 +55,7 @@ function addressOnChain({ address, intent }: RequiredRecord, chainId: number): H
   throw new InvalidError([{ path: ["chainId"], code: "wrong_chain", message }]);
 }
 
-/** Returns a call that succeeds only if at least `gas` is left for the later calls. */
+/** Returns a call that fails if less than `gas` is left for the calls after it. */
 export const requireGas = (gas: bigint): Call => ({
   target: guardsAddress,
   function: "requireGas(uint256 gas)",
@@ -64,7 +63,7 @@ export const requireGas = (gas: bigint): Call => ({
 });
 
 /**
- * Returns a call that succeeds only if `holder` has at least `min` of `token` when the call runs.
+ * Returns a call that succeeds only if the balance of `holder` in `token` is at least `min`.
  *
  * @param token the zero address means the native coin
  * @param min in base units
@@ -99,9 +98,9 @@ export function requirementOf({ target, function: text, args }: Call): Requireme
 export type Tip = { token: Hex; amount: bigint };
 
 /**
- * Returns the amount that a call to the Tip contract pays to the sender of the executing
- * transaction. Returns undefined for any other call. The actual tip cannot exceed the vault's
- * allowance for the contract.
+ * Decodes a call to the Tip contract, which pays the sender of the transaction. Returns undefined
+ * for any other call. The call reverts if the vault's allowance for the Tip contract is lower than
+ * the tip.
  */
 export function tipOf({ target, function: text, args }: Call): Tip | undefined {
   if (!isSame(target, tipAddress) || typesOf(text) !== "tip(address, uint256)") return undefined;
@@ -117,16 +116,16 @@ export type Collection = { token: Hex; recipient: Hex; least: bigint; most: bigi
 const collectFunction = "collect(address token, address recipient, uint256 least, uint256 most)";
 
 /**
- * Returns the token, amount, and calls of an intent that accepts a payment of at least `least`, and
- * forwards at most `most` to `recipient`. If the payment is below `least`, the calls wait for the
- * rest. If the rest does not arrive, the payment goes to the intent's `recovery` after the expiry.
- * The part above `most` also goes to `recovery`.
+ * Returns the token, amount, and calls of an intent that accepts a slightly smaller payment. The
+ * calls can run if the balance is at least `least`. They send up to `most` base units to
+ * `recipient`. At the expiry, a balance below `least` goes to the intent's `recovery`. The part of
+ * the balance above `most` also goes to `recovery`.
  *
  *     { ...payWithTolerance({ token, recipient, least: 24_750_000n, most: 25_000_000n }),
  *       expirationTimestamp, recovery, chainId }
  *
- * @throws {InvalidError} if `least` is zero or above `most`, or if `recipient` is the Collector,
- *   which cannot move its own balance
+ * @throws {InvalidError} if `least` is zero or above `most`, or if `recipient` is the Collector.
+ *   The Collector cannot move its own balance
  */
 export function payWithTolerance({
   token,
@@ -161,10 +160,10 @@ export function payWithTolerance({
 }
 
 /**
- * Returns the amount that a payer is asked for, in base units. The amount is the sum of the `most`
- * values of all calls that collect the intent's token, or the intent's amount if that is higher. A
- * sum of {@link unlimitedFrom} or more means that the calls have no limit, so the payer is asked
- * for the intent's amount.
+ * Returns the amount that a payer is asked for, in base units. The amount is the sum of `most` in
+ * all calls that collect the intent's token. If the intent's amount is higher than the sum, returns
+ * the intent's amount. A sum of {@link unlimitedFrom} or more means no limit. In this case, also
+ * returns the intent's amount.
  */
 export function requestedAmount({
   token,

@@ -1,5 +1,5 @@
-// Sends execute, recover, and rescue transactions. A command shows the transaction, sends it, and
-// then reports the outcome that a quorum of nodes agrees on.
+// Sends execute, recover, and rescue transactions. A command shows the transaction and sends it.
+// The command then reports the outcome that a quorum of nodes agrees on.
 
 import { isSame, toHex } from "../abi/hex.ts";
 import { encodeBalanceOf, type TransferLog, transferOf, zeroAddress } from "../abi/token.ts";
@@ -57,8 +57,9 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
 }
 
 /**
- * Returns the address's balance of each token that `--token` names or that the transaction
- * `--transaction` sent to the address. A quorum of nodes must agree on each balance.
+ * Returns the address's balances of the tokens that the user named with `--token`. With
+ * `--transaction`, also returns the balances of the tokens that this transaction sent to the
+ * address. A quorum of nodes must agree on each balance.
  */
 async function findNamed(given: OnChain, { address }: AddressRecord): Promise<TokenAmount[]> {
   const { one, many } = given.options;
@@ -143,7 +144,7 @@ function callFor(
     return { to, data: toHex(rescueCalldata(terms, rescue)) };
   }
   const empty = named.find(({ amount }) => amount === "0");
-  if (empty) throw refuse(`its balance of ${empty.token} is zero`);
+  if (empty) throw refuse(`the address has no balance of ${empty.token}`);
   const found = (named.length > 0 ? named : recoverable).map(({ token }) => token);
   if (found.length === 0 && state !== "expired") throw refuse("there is no balance to recover");
   const tokens = found.length > 0 ? found : [zeroAddress];
@@ -173,7 +174,9 @@ function describe(
   ].join("\n");
 }
 
-/** Signs with the keystore's key, or asks a node that has the `--from` account's key to sign. */
+/**
+ * Signs with the keystore's key. Without a keystore, a node with the `--from` account's key signs.
+ */
 async function send(
   call: Call,
   chainId: number,
@@ -207,8 +210,8 @@ async function send(
 }
 
 /**
- * Uses the median of the nodes' answers. If one of three nodes returns a wrong answer, the median
- * is within the range of the other two answers.
+ * Uses the median of the nodes' answers, because one wrong answer has little effect on it. If one
+ * of three answers is wrong, the median is between the other two.
  */
 async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
   const middle = async (method: string, params: readonly unknown[]) => {
@@ -250,8 +253,7 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
     );
     if (at >= 0) return answers[at] as Receipt;
     isKnown ||= (await askAll("eth_getTransactionByHash")).filter(Boolean).length >= quorum;
-    // The command does not send the transaction through another node, because the first node may
-    // still propagate it.
+    // No other node gets the transaction, because the first node may still propagate it.
     if (!isKnown && waited >= knownSecondsMax * 1_000)
       throw new ProofError(
         "no_quorum",

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// The program `executable-address` in a clone of the repository. It uses the same launcher as the
-// npm scripts, because the default version of Node can be too old to run the sources. The published
-// package contains cli.js instead.
+// The program `executable-address` in a clone of the repository. It uses the npm scripts' launcher,
+// because the default Node can be too old. The published package contains cli.js instead.
 
 import { fileURLToPath } from "node:url";
 

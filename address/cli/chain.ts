@@ -46,9 +46,13 @@ export function nodesOf({ factory, options }: Pick<OnChain, "factory" | "options
 }
 
 /**
- * Returns the record of `input`: a record, a receipt, an intent, its encoded terms, an address
- * (with `--url`), or the hash of a transaction to the factory. If the transaction has several
- * records, `--address` selects one.
+ * Returns the record that `input` identifies. `input` can be:
+ *
+ * - a record, a receipt, an intent, or encoded terms
+ * - an address, with `--url`
+ * - the hash of a transaction to the factory
+ *
+ * If the transaction has several records, `--address` selects one.
  */
 export async function recordOf(given: OnChain): Promise<AddressRecord> {
   const { input, factory, options, client } = given;
@@ -106,8 +110,8 @@ export const isReceipt = (input: unknown): boolean =>
   typeof input === "object" && (input as { format?: unknown } | null)?.format === receiptFormat;
 
 /**
- * Verifies a receipt. If no nodes are given, the output lists the receipt's blocks, which the user
- * must compare with the chain.
+ * Verifies a receipt. If no nodes are given, the output lists the receipt's blocks. The user must
+ * compare these blocks with the chain.
  */
 export async function verifySavedReceipt({ input, factory, options }: OnChain) {
   const isAlone = options.many.rpc.length === 0;

@@ -1,5 +1,5 @@
-// Tests the command-line tool. A test runs the commands in this process, or in a shell if the test
-// depends on the shell.
+// Tests the command-line tool. Most tests run the commands in this process. The other tests start
+// the program.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -112,7 +112,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(out), record);
   });
 
-  test("an error without a path is printed as only its message", async () => {
+  test("the command prints the message and the code of an error without a path", async () => {
     const { status, err } = await run(["decode", "0x0"]);
     assert.equal(status, 1);
     assert.match(
@@ -152,7 +152,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
   });
 
-  test("`returns` works offline, and reads only the executor's rules from a service", async () => {
+  test("`returns` works offline, and uses a service only for the executor's rules", async () => {
     const offline = await run(["returns"], JSON.stringify(record));
     assert.deepEqual(JSON.parse(offline.out), deriveReturns(record));
     assert.equal((await run(["returns", record.terms])).out, offline.out);
@@ -179,7 +179,7 @@ describe("executable-address", () => {
     assert.equal((await run(["returns", record.address])).status, 2);
   });
 
-  test("`create` and `lookup` use the service, and only `create` sends the API key", async () => {
+  test("`create` sends the API key to the service, but `lookup` does not", async () => {
     const keys: (string | undefined)[] = [];
     const server = await serve((request, response) => {
       keys.push(request.headers.authorization);
@@ -215,7 +215,7 @@ describe("executable-address", () => {
     assert.equal((await run(["verify"], list)).out, list);
   });
 
-  test("`derive` prints a caution for an intent that `create` would refuse", async () => {
+  test("`derive` prints a caution if a parameter name is a reserved word", async () => {
     const intent = withCall("f(bool memory)", "true");
     const { status, err } = await run(["derive"], JSON.stringify(intent));
     assert.equal(status, 0);
@@ -258,7 +258,7 @@ describe("executable-address", () => {
     assert.equal(err.split("\n").length, 3);
   });
 
-  test("a failed `create` prints the salt, so that you can repeat it", async () => {
+  test("`create` prints the salt for a retry if the service fails", async () => {
     const server = await serve((_, response) => {
       response.statusCode = 500;
       response.end("{}");
@@ -274,7 +274,7 @@ describe("executable-address", () => {
     assert.match(err, /to create the same address again, send "salt": "0x[0-9a-f]{64}"\n$/);
   });
 
-  test("`check` exits with 1 if the service reports a finding", async () => {
+  test("`check` exits with 1 if the service reports a problem with the intent", async () => {
     const honest = checkOf(record);
     const bodies = [honest, { ...honest, findings: [] }].map((body) => JSON.stringify(body));
     const server = await serve((_, response) => void response.end(bodies.shift()));

@@ -21,8 +21,7 @@ type Output = {
   on(event: "error", listener: (error: { code?: string }) => void): void;
 };
 
-// A program that reads the output, such as `| head`, may close the pipe early, which is not an
-// error.
+// A closed pipe is not an error, because a reader such as `head` may stop early.
 for (const output of [process.stdout, process.stderr])
   output.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;

@@ -1,5 +1,5 @@
 // The commands of `executable-address`. Every command reads JSON from an argument or stdin and
-// prints JSON to stdout, so that one command can read the output of another.
+// prints JSON to stdout. One command can therefore read the output of another.
 
 import { decodeExecutions } from "../calldata/execution.ts";
 import { shaped } from "../client/answers.ts";
@@ -108,7 +108,7 @@ type Surroundings = {
   readonly complain: (text: string) => void;
 };
 
-/** `input` is the parsed JSON of the input, or the input's text if it is not JSON. */
+/** `input` is the parsed JSON of the input, or its text if it is not JSON. */
 type Given = OnChain & {
   readonly actor: Actor;
   readonly address: Hex | undefined;
@@ -117,11 +117,17 @@ type Given = OnChain & {
   readonly outside: Surroundings;
 };
 
-/** The output of a command, and the intents for which the program prints cautions. */
+/**
+ * The output of a command. The program also prints a warning for each misleading part of `intents`
+ * ({@link findCautions}).
+ */
 type Answer = {
   readonly value: unknown;
   readonly intents?: readonly Intent[];
-  /** The errors of a batch's items, or the findings of a check. Each results in exit status 1. */
+  /**
+   * The errors of the calls in a batch, or the findings of the command `check`. A command with
+   * errors or findings exits with status 1.
+   */
   readonly errors?: readonly (InvalidError | Doubtful)[];
   /** Warnings about a command that succeeded. */
   readonly notes?: readonly Error[];
@@ -201,8 +207,8 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
 };
 
 /**
- * Derives, for each kind of mistaken payment to an address, who can return the payment, and when.
- * With `--url`, asks the service whether it has an executor.
+ * Derives who can return each kind of mistaken payment to an address, and when. With `--url`, asks
+ * the service whether it has an executor.
  */
 async function readReturns(given: Given): Promise<PaymentReturns> {
   const record = await recordOf(given);
@@ -215,15 +221,15 @@ async function readReturns(given: Given): Promise<PaymentReturns> {
 }
 
 /**
- * Verifies the record of an order. Adds a note if the record's salt proves the reference but not
- * the intent.
+ * Verifies the record of an order. Adds a warning if the salt is derived only from the reference.
+ * That salt does not prove that the intent is unchanged.
  */
 function verifyOrder({ input, factory, address }: Given, reference: string, key: string): Answer {
   let notes: Error[] = [];
   const accepts = () => {
     notes = [
       new Doubtful(
-        "this salt proves only the reference: compare the token, amount, and calls yourself",
+        "this salt proves only the reference: compare the token, amount, and calls with the order",
       ),
     ];
     return true;
@@ -367,7 +373,7 @@ const hiddenCharacters = new RegExp(hiddenCharacter, "gu");
 /** Escapes hidden characters, including line breaks. */
 const inertLine = (text: string): string => text.replace(hiddenCharacters, written);
 
-/** Returns indented JSON of the same value, with hidden characters escaped. */
+/** Formats `value` as indented JSON in which hidden characters are escaped. */
 const inertJson = (value: unknown): string =>
   JSON.stringify(value, null, 2).replace(hiddenCharacters, (text) =>
     text === "\n" ? text : written(text),

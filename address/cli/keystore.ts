@@ -74,7 +74,7 @@ export async function openKeystore(text: string, password: string | undefined): 
 }
 
 async function signing(): Promise<{ privateKeyToAccount(key: Hex): Account }> {
-  // viem is not a dependency of the package, because many users do not sign with the CLI.
+  // viem is not a dependency, because many users do not sign with the CLI.
   const name = "viem/accounts";
   return import(name).catch((cause) => {
     throw new Error("--keystore needs viem: npm install viem", { cause });

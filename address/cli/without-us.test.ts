@@ -23,7 +23,7 @@ const tasks: string[] = [];
 
 const run = (args: string[], env?: Record<string, string>) => runCommand(args, "", env);
 
-/** The wrong values that the lying node returns instead of true values of the same format. */
+/** The lying node's wrong results by JSON-RPC method, in the same format as true results. */
 const lies: Record<string, (result: never) => unknown> = {
   eth_getCode: () => "0x336f18602857",
   eth_getBalance: () => "0xffffffff",
@@ -46,7 +46,7 @@ const lies: Record<string, (result: never) => unknown> = {
 /** The methods for which the lying node currently returns wrong results. */
 let lying = new Set(Object.keys(lies));
 
-describe("commands without the service, with one of three nodes lying", () => {
+describe("the command line without the service, with one lying node of three", () => {
   let world: World;
   let liar: Awaited<ReturnType<typeof startProxy>>;
   let others: Awaited<ReturnType<typeof startProxy>>[];
@@ -106,8 +106,8 @@ describe("commands without the service, with one of three nodes lying", () => {
   const isLong = process.env.TESTS === "long";
   let turns = 0;
   /**
-   * With TESTS=long, runs each command three times, with the lying node at each position. Otherwise
-   * runs each command once, and moves the lying node to the next position for the next command.
+   * With TESTS=long, runs each command three times, with the lying node at each position.
+   * Otherwise, runs each command once, and moves the lying node after each command.
    */
   const everywhere = async (args: string[], check: (found: never) => void) => {
     for (const place of isLong ? [0, 1, 2] : [turns++ % 3])
@@ -167,7 +167,7 @@ describe("commands without the service, with one of three nodes lying", () => {
       writeFileSync(join(folder, "receipt.json"), JSON.stringify(receipt));
     });
   });
-  task("verify a receipt with nodes, and refuse a changed one with the reason", async () => {
+  task("verify a receipt with nodes, and reject a changed receipt with a reason", async () => {
     const file = join(folder, "receipt.json");
     await everywhere(["verify", file], ({ outcome }: { outcome: string }) =>
       assert.equal(outcome, "executed"),
@@ -201,7 +201,7 @@ describe("commands without the service, with one of three nodes lying", () => {
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
-  test("the command exits with 1 if the node returns a false transaction hash", async () => {
+  test("`execute` exits with 1 if the sending node returns a false transaction hash", async () => {
     const nonce = () => world.client.getTransactionCount({ address: payer });
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
@@ -213,7 +213,7 @@ describe("commands without the service, with one of three nodes lying", () => {
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
-  test("the command exits with 1 if its transaction failed", async () => {
+  test("`execute` exits with 1 if the receipt says that the transaction failed", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 130n);
     const all = lying;
@@ -237,12 +237,12 @@ describe("commands without the service, with one of three nodes lying", () => {
     );
     assert.equal((await good(args, env)).state, "executed");
   });
-  task("recover what is left", async () => {
+  task("recover the remaining money", async () => {
     const { status } = await good(["recover", executed!, "--from", payer, ...nodes(2)]);
     assert.deepEqual(status.recoverable, []);
     assert.equal(status.recoveries.length, 1);
   });
-  test("`recover` accepts any token, or the transaction that sent it", async () => {
+  test("`recover` accepts a token's address or the transaction that sent the token", async () => {
     for (const name of ["token", "transaction"]) {
       const token = await world.newToken();
       const { transactionHash } = await world.pay(records.done!.address, 77n, token);
@@ -263,10 +263,10 @@ describe("commands without the service, with one of three nodes lying", () => {
       assert.deepEqual([last.token, last.amount], [token, "77"]);
       const again = await run(["recover", ...args, ...nodes(2)]);
       assert.equal(again.status, 1);
-      assert.match(again.err, /its balance of 0x\w+ is zero/);
+      assert.match(again.err, /the address has no balance of 0x\w+/);
     }
   });
-  task("rescue, as the recovery address, what only a call can move", async () => {
+  task("rescue money that `recover` cannot move, from the recovery address", async () => {
     const { token, chainId } = records.two!.intent;
     await world.pay(records.two!.address, 50n);
     assert.equal(chainId, 31_337);
@@ -282,14 +282,17 @@ describe("commands without the service, with one of three nodes lying", () => {
 
   describe("signing commands", () => {
     const all = Object.keys(lies);
-    // With TESTS=long, each kind of wrong value is tested separately. Otherwise the lying node uses
-    // all kinds together.
+    // With TESTS=long, each kind of wrong value is tested separately. Without TESTS=long, the lying
+    // node uses all kinds of wrong values in the same run.
     const kindsOf = (kinds: string[]) => (isLong ? kinds.map((kind) => [kind]) : [kinds]);
     after(() => {
       lying = new Set(all);
     });
 
-    /** Executes, recovers the remaining money, and rescues money that arrives later. */
+    /**
+     * Executes the calls of an address, recovers the remaining money, and rescues money that
+     * arrives later.
+     */
     async function sendAll(by: { args: string[]; env: Record<string, string>; account: Hex }) {
       const record = await world.newRecord({ recovery: by.account });
       await world.pay(record.address, 130n);
@@ -314,7 +317,7 @@ describe("commands without the service, with one of three nodes lying", () => {
         }
     });
 
-    test("`execute`, `recover`, and `rescue` succeed with an account of the node", async () => {
+    test("`execute`, `recover`, and `rescue` succeed if a node has the key", async () => {
       for (const kind of kindsOf(all.filter((method) => method !== "eth_sendTransaction")))
         for (const place of [0, 1, 2]) {
           lying = new Set(kind);

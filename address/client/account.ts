@@ -93,8 +93,8 @@ export function openAccount(settings: Settings): Account {
 const methods = "list create get pause resume rotate test replay deliveries remove".split(" ");
 
 /**
- * Returns the functions that endpoints.ts uses to send requests. endpoints.ts is loaded on demand,
- * so it receives these functions instead of importing them.
+ * Returns the functions that endpoints.ts uses to send requests. That file is loaded on demand, so
+ * it receives the functions instead of importing them.
  */
 function openSending({ credential, transport }: Settings): Sending {
   return {

@@ -1,5 +1,5 @@
 // Checks the service's answers. A record is verified. Any other answer is checked against its
-// schema (a "shape"), so every field has its documented type. Unknown fields are accepted.
+// schema (a "shape"). Unknown fields are accepted.
 
 import { isSame } from "../abi/hex.ts";
 import { describeValue, formatIssue, InvalidError } from "../errors.ts";

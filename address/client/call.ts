@@ -1,5 +1,5 @@
-// Runs one call of a client's method. A call has its own options, a deadline for all attempts, and
-// access to the last response, which contains, for example, the request ID.
+// Runs one call of a client's method. A call has its own options and a deadline for all attempts. A
+// call also gives access to the last response, for example to its request ID.
 
 import { refuseUnknown } from "../errors.ts";
 import { NetworkError, UnprovenError } from "./errors.ts";
@@ -24,7 +24,7 @@ export type CallOptions = {
 export const optionsOfOneAttempt = "signal, timeoutMs, deadlineMs, headers";
 export const callOptions = `${optionsOfOneAttempt}, retries`;
 
-/** Resolves to the answer. `withResponse` returns the answer together with the last response. */
+/** A promise of the answer. To get the last HTTP response as well, call `withResponse`. */
 export type Answered<Answer> = Promise<Answer> & {
   withResponse(): Promise<{ readonly data: Answer; readonly response: ResponseInfo }>;
 };
@@ -91,8 +91,9 @@ async function runBounded<Answer>(
 }
 
 /**
- * Starts to read a list. An iteration requests a page only after the caller has read all items of
- * the previous page, so only one page is in memory.
+ * Requests the first page of a list. The result is a promise of this page. The result is also an
+ * async iterator over the items of all pages. The iterator requests a page only after the caller
+ * has read the previous page.
  *
  * @param cursor the cursor of the first page
  */
@@ -106,8 +107,9 @@ export function startPages<P extends Page>(
       let at = cursor;
       for (let page = await first; ; page = await read(at)) {
         yield* page.items;
-        // A list in ascending order always has a next page, so that clients can keep polling for
-        // new items.
+        // In ascending order, even the last page has a cursor, so that clients can poll. The
+        // iteration therefore also ends if `hasMore` is false. If a page has no `hasMore`, the
+        // iteration ends at an empty page.
         const { next, hasMore = page.items.length > 0 } = page;
         if (next === null || !hasMore) return;
         if (next === at) throw new UnprovenError("next: expected a new cursor, found the same one");

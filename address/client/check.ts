@@ -1,15 +1,12 @@
-// The shape of the answer of `POST /v1/address/check`: the record that a create request would
-// return, a simulation, findings, and notes. Only the record can be verified. The service computes
-// the other parts with one node.
+// The shape of the answer of `POST /v1/address/check`. The answer contains the record that a create
+// request would return, a simulation, findings, and notes. The client can verify only the record.
+// The service computes the simulation, the findings, and the notes with one node.
 
 import type { AddressRecord } from "../intent/intent.ts";
 import { list, matching, object, path, proved, type TypeOf, text } from "../shape.ts";
 import { simulation } from "./simulation.ts";
 
-/**
- * All known kinds of findings. spec/service.md, "Check", describes them, and new kinds can be
- * added.
- */
+/** All known kinds of findings (spec/service.md, "Check"). New kinds can be added. */
 export const findingCodes = [
   "address_is_over",
   "not_simulated",
@@ -48,7 +45,7 @@ const codePattern = /^[a-z0-9_]{1,64}$/;
 export const finding = object({
   /** The path in the intent, in the same form as in an issue: `["calls", 0, "target"]`. */
   path,
-  /** The kind of finding. spec/service.md, "Check", lists the codes, and new codes can be added. */
+  /** The kind of finding (spec/service.md, "Check"). New codes can be added. */
   code: matching<FindingCode>(codePattern),
   /**
    * A description of the finding in printable ASCII. The description can contain text that a
@@ -61,15 +58,15 @@ export const finding = object({
 export type Finding = TypeOf<typeof finding>;
 
 /**
- * A circumstance that others can change before the address is paid. A note is not a mistake in the
- * intent.
+ * A fact that is not a mistake in the intent. For example, others can change a contract before the
+ * address is paid.
  */
 export const note = object({
   /** The path in the intent. */
   path,
   /** `token_may_change`, `target_may_change`, or `recovery_unmeasured`. New codes can be added. */
   code: matching(codePattern),
-  /** A description of the possible change. */
+  /** A description of the fact. */
   message: text,
 });
 export type Note = TypeOf<typeof note>;
@@ -77,7 +74,7 @@ export type Note = TypeOf<typeof note>;
 /** The record that a create request would return, a simulation, and the findings. */
 export const check = object({
   /**
-   * The record that a create request would return, with a random salt if the intent has none.
+   * The record that a create request would return. The salt is random if the intent has none.
    *
    * @ref AddressRecord
    */
@@ -86,7 +83,10 @@ export const check = object({
   simulation,
   /** Likely mistakes in the intent. Empty if the service found none. */
   findings: list(finding),
-  /** Facts that others can change before the address is paid. They are not mistakes. */
+  /**
+   * Facts that are not mistakes in the intent. For example, others can change the token's contract
+   * before the address is paid.
+   */
   notes: list(note),
 });
 export type Check = TypeOf<typeof check>;

@@ -1,5 +1,4 @@
-// Tests the client's methods with a server that follows the spec, and with a server that returns
-// wrong answers.
+// Tests the client's methods with a server that follows the spec, and with wrong answers.
 
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, test } from "node:test";
@@ -140,7 +139,7 @@ describe("client.create", () => {
     await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
-  test("every `ClientError` contains the intent with its salt", async () => {
+  test("every error of `create` contains the intent and the generated salt", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 0 });
     for (const answer of [refusal(500, "internal_error"), { body: {} }, { body: hangUp }]) {
@@ -166,7 +165,7 @@ describe("client.create", () => {
     assert.equal(second?.headers.authorization, undefined);
   });
 
-  test("`create` generates a missing salt and keeps it when it retries", async () => {
+  test("`create` generates a missing salt, and sends the same salt in a retry", async () => {
     const { salt, ...rest } = sample;
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once(refusal(429, "rate_limited", { "Retry-After": "0" }));
@@ -202,7 +201,7 @@ describe("client.lookup", () => {
     }
   });
 
-  test("`lookup` throws `InvalidError` for an invalid address without a request", async () => {
+  test("`lookup` throws `InvalidError` for an invalid address and sends no request", async () => {
     await assert.rejects(client().lookup("0x12"), InvalidError);
     assert.equal(seen.length, 0);
   });
@@ -227,7 +226,7 @@ describe("client.lookup", () => {
     });
   });
 
-  test("without a record, `lookup` returns undefined and `prove` throws", async () => {
+  test("if the service has no record, `lookup` returns undefined and `prove` throws", async () => {
     assert.equal(await client().lookup(shop), undefined);
     await assert.rejects(client().prove(shop, { rpcs: [baseUrl] }), {
       ...{ name: "UnprovenError", message: `the service has no record of ${shop}` },
@@ -383,7 +382,7 @@ describe("client.check", () => {
     }
   });
 
-  test("`check` generates a salt, and `create` accepts the checked intent", async () => {
+  test("`check` generates a missing salt, and `create` accepts the returned intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const { salt: _, ...rest } = sample;
     const { record: checked, findings } = await client.check(rest);

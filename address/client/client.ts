@@ -47,8 +47,12 @@ export type { WaitOptions, WatchOptions } from "./watch.ts";
 export type ClaimedStatus = ServiceStatus;
 
 /**
- * Every method rejects with a {@link ClientError}: a {@link ServiceError} for a refusal, a {@link
- * NetworkError} if no complete response arrived, or an {@link UnprovenError} for an invalid answer.
+ * Every method rejects with a {@link ClientError}:
+ *
+ * - {@link ServiceError}: the service refused the request.
+ * - {@link NetworkError}: no complete response arrived.
+ * - {@link UnprovenError}: the answer is invalid.
+ *
  * If the caller's signal aborts, the method rejects with the signal's reason. Addresses can be
  * lowercase, uppercase, or checksummed. For an invalid address, the method throws an `InvalidError`
  * and sends nothing.
@@ -73,7 +77,7 @@ export type Client = Account & {
    */
   check(intent: NewIntent, options?: CallOptions): Answered<Check>;
   /**
-   * Returns the verified record of `address`, or undefined if neither the service nor a mirror
+   * Returns the verified record of `address`. Returns undefined if neither the service nor a mirror
    * returns a record.
    *
    * @throws {UnprovenError} if the record does not derive `address`
@@ -86,14 +90,14 @@ export type Client = Account & {
    */
   chains(options?: CallOptions): Answered<ChainList>;
   /**
-   * Returns the status that the service reports, or undefined if the service has no record of
+   * Returns the status that the service reports. Returns undefined if the service has no record of
    * `address`. To prove an outcome, use {@link prove}.
    */
   status(address: Hex, options?: CallOptions): Answered<ClaimedStatus | undefined>;
   /**
    * Proves the outcome of an address with the caller's nodes. At least `quorum` of `rpcs`, by
-   * default more than half, must agree on a block. Uses the service's proof if it is valid, and
-   * otherwise a proof from one of the nodes.
+   * default more than half, must agree on a block. Uses the service's proof if it is valid.
+   * Otherwise, uses a proof from one of the nodes.
    *
    * @param address the address or its record; with the record, this works without the service
    * @throws {ProofError} `no_quorum`, or `unproved` if there is no valid proof
@@ -103,8 +107,8 @@ export type Client = Account & {
   simulation(address: Hex, options?: CallOptions): Answered<Simulation | undefined>;
   /**
    * Reports a token or a transaction that a payer sent to `address` by mistake. Returns the tokens
-   * that the service found at the address, or undefined if the service has no record of `address`.
-   * The service's executor returns the tokens if it can. The call is idempotent.
+   * that the service found at the address. Returns undefined if the service has no record of
+   * `address`. The service's executor returns the tokens if it can. The call is idempotent.
    */
   reportSent(address: Hex, sent: SentQuery, options?: CallOptions): Answered<SentMoney | undefined>;
   /**
@@ -115,9 +119,9 @@ export type Client = Account & {
    */
   watch(address: Hex, options?: WatchOptions): AsyncGenerator<ClaimedStatus, void, undefined>;
   /**
-   * Returns the first reported status whose state is one of the given states. With `proof`, the
-   * caller's nodes must also prove the status, so a false report can delay the result but not
-   * change it.
+   * Returns the first reported status whose state is one of the given states. With `proof`, also
+   * waits until the caller's nodes prove the status. With `proof`, a false report of the service
+   * can delay the result but not change it.
    *
    * @throws {WaitError} if the state can no longer be reached, or is not reached within `timeoutMs`
    * @throws the errors of {@link watch}
@@ -168,8 +172,7 @@ export function createClient(options: ClientOptions): Client {
     waitForState(transport, parse(address), states, options);
 
   return {
-    // The code to create, check, and report is loaded on demand, because most pages only look up
-    // and watch addresses.
+    // The code to create, check, and report is loaded on demand, because few pages need it.
     create: (intent, options) =>
       call(
         options,

@@ -16,18 +16,20 @@ import type { Settings, Trust } from "./options.ts";
 import { send, writeQuery } from "./request.ts";
 
 /**
- * The intent of a new address. If it has no salt, either the reference determines the salt ({@link
- * CreateOptions}), or the salt is random.
+ * The intent of a new address. A missing salt is random or determined by the reference ({@link
+ * CreateOptions}).
  */
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
 
 /**
- * `reference`: the account's own ID for the address, 1 to 128 printable characters. With an API
- * key, the reference determines the salt of an intent that has none, so a repeated call returns the
- * same address. If you pass the salt from `saltFor`, you know the address before the service
- * answers. `again`: allows a reference that another address already has. The reference then does
- * not determine the salt. `signature`: the result of `signatureFor`, for a client ID that requires
- * signatures.
+ * `reference`: your own ID for the address, 1 to 128 printable characters. With an API key, the
+ * service derives a missing salt from the reference. A repeated call then returns the same address.
+ * To know the address before the service answers, pass a salt from `saltFor` in the intent.
+ *
+ * `again`: allows a reference that another address already has. If `again` is true and the intent
+ * has no salt, the salt is random.
+ *
+ * `signature`: the result of `signatureFor`. Required if the client ID requires signatures.
  */
 export type CreateOptions = CallOptions & {
   readonly reference?: string;
@@ -46,10 +48,10 @@ export async function createAddress(
   const { reference, signature, again } = options;
   const query = writeQuery({ reference, signature, again: again ? "true" : undefined });
   const path = `/address/create${query}`;
-  // With an API key, the reference determines the salt of an intent that has none.
+  // If the client has an API key, the service derives a missing salt from the reference.
   const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
   if (isSaltMade && "Authorization" in credential) {
-    // The service computes the salt, because it knows the account's reference key.
+    // The client cannot derive the salt, because it does not have the account's reference key.
     const { salt: _, ...requested } = encodeNewIntent(intent, trust).intent;
     return proveSalted(await submit(settings, call, path, requested), requested, trust);
   }
@@ -66,7 +68,8 @@ export function checkIntent(settings: Settings, call: Call, intent: NewIntent): 
 }
 
 /**
- * Posts an intent, with a new salt if it has none, and returns the answer that `prove` has checked.
+ * Posts an intent, and returns the service's answer after `prove` has checked it. If the intent has
+ * no salt, generates one.
  */
 async function submitSalted<T>(
   settings: Settings,
@@ -76,7 +79,7 @@ async function submitSalted<T>(
   prove: (answer: unknown, address: Hex) => T,
 ): Promise<T> {
   const { trust } = settings;
-  // The client, and not the service, generates the salt, so that a retry creates the same address.
+  // The client generates the salt, so that a retry creates the same address.
   const { intent: requested, terms } = encodeNewIntent(intent, trust);
   const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
   try {

@@ -1,6 +1,6 @@
 // Manages the account's webhook endpoints with an API key. The client does not retry a request that
-// changes something. For example, if the response to a rotation is lost, the receiver still uses
-// the old secret, which a second rotation would invalidate immediately.
+// changes something. If the response to a rotation is lost, the receiver still uses the old secret.
+// A retry would rotate the secret again, which invalidates the old secret immediately.
 
 import {
   among,
@@ -31,7 +31,7 @@ export const endpoint = object({
   /** The reason why the endpoint is disabled, otherwise null. */
   reason: orNull(text),
   /**
-   * The time of the first failed attempt since the last success, or null if the last attempt
+   * The time of the first failed attempt since the last success. Null if the last attempt
    * succeeded.
    */
   failingSince: orNull(time),
@@ -62,10 +62,7 @@ export const publicKey = object({
   until: orNull(time),
 });
 
-/**
- * The number of confirmations that a fact on a chain needs before the service reports it as an
- * event.
- */
+/** The number of confirmations that the service requires for an event on a chain. */
 export const depth = object({
   chainId,
   name: text,
@@ -84,7 +81,7 @@ export const endpointPage = object({
   types: list(text),
   /**
    * The keys that verify `v1a` signatures, newest first. For one day after a rotation, the service
-   * signs with both the old and the new key.
+   * signs with both keys.
    */
   publicKeys: list(publicKey),
   /** The number of confirmations that events of each chain need. */
@@ -148,14 +145,14 @@ export type ReplayQuery =
   | { readonly from: string | Date; readonly until: string | Date };
 
 /**
- * The options of a request that changes something. There is no `retries` option, because the client
- * sends such a request only once.
+ * The options of a request that changes something. The client sends each of these requests only
+ * once, so there is no `retries` option.
  */
 export type WriteOptions = Omit<CallOptions, "retries">;
 
 /**
- * Every method needs an API key with the scope `webhooks`, and rejects with the same errors as the
- * client's methods.
+ * Every method needs an API key with the scope `webhooks`. The methods reject with the same errors
+ * as the client's methods.
  */
 export type Endpoints = {
   list(options?: CallOptions): Answered<Endpoint[]>;
@@ -188,13 +185,13 @@ export type Endpoints = {
 
 /** The functions that this file uses to send requests. account.ts provides them. */
 export type Sending = {
-  /** @param read calls `ask` to request the JSON, checks the JSON, and returns the result */
+  /** @param read requests the JSON with `ask`, checks the JSON, and returns the result */
   read<Answer>(
     path: string,
     options: CallOptions | undefined,
     read: (ask: () => Promise<unknown>) => Promise<Answer>,
   ): Answered<Answer>;
-  /** @param read checks the response's JSON, and returns the result */
+  /** @param read a function that checks the response's JSON and returns the result */
   write<Answer>(
     method: "POST" | "DELETE",
     path: string,

@@ -42,13 +42,15 @@ export class ServiceError extends ClientError {
 export type Refusal = { code: string; message: string; issues: readonly Issue[] };
 
 /**
- * No complete response arrived, or the response was a redirect. The request may have been
- * processed. It is safe to repeat, unless it changes a webhook endpoint.
+ * No complete response arrived, or the response was a redirect. The service may have processed the
+ * request. You can safely repeat the call, unless it changes a webhook endpoint.
  *
- * - `unreachable`: the request failed before a response began
- * - `interrupted`: the connection failed during the response
- * - `timeout`: the response was not complete within `timeoutMs`, or the call within `deadlineMs`
- * - `redirected`: the service redirected; credentials are not sent to a different URL
+ * - `unreachable`: the request failed before a response began.
+ * - `interrupted`: the connection failed during the response.
+ * - `timeout`: one response took longer than `timeoutMs`, or the whole call took longer than
+ *   `deadlineMs`.
+ * - `redirected`: the service sent a redirect. The client does not follow redirects, because
+ *   credentials must not be sent to a different URL.
  */
 export class NetworkError extends ClientError {
   override readonly name = "NetworkError";
@@ -69,8 +71,8 @@ export class UnprovenError extends ClientError {
 export class WaitError extends ClientError {
   override readonly name = "WaitError";
   /**
-   * `never`: an address with this `status` can never reach the state. `timeout`: the address can
-   * still reach the state.
+   * `never`: the address can never reach the requested state from its present `status`. `timeout`:
+   * the address can still reach the state, but has not reached it in time.
    */
   readonly reason: "never" | "timeout";
   /** The last known status, if any. */

@@ -1,7 +1,6 @@
 // `executable-address/client/internal`: functions of the client that `executable-address-element`
-// and `executable-address-shop` use. Each of these packages depends on one exact version of the
-// library, because the names here may change in any release. Other programs should use
-// `executable-address/client`.
+// and `executable-address-shop` use. The names may change in any release. Each package therefore
+// requires one exact version of the library. Other programs should use `executable-address/client`.
 
 export { refuseUnknown } from "../errors.ts";
 export { address, fits, integer } from "../shape.ts";

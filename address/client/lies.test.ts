@@ -1,6 +1,6 @@
-// Tests the client with a service that lies, interrupts responses, sends endless data, or does not
-// respond, in more than 128 ways. In each case, the client soon throws a typed error and reads no
-// more bytes than a valid response can have.
+// Tests the client with a service that misbehaves in more than 128 ways. The service lies,
+// interrupts responses, sends endless data, or does not respond. In each case, the client soon
+// throws a typed error. The client reads no more bytes than a valid response can have.
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -42,7 +42,10 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   },
 };
 
-/** The number of bytes that endless responses have sent. The client cannot have read more bytes. */
+/**
+ * The total size of the data that endless responses have sent. The client cannot have read more
+ * data than the server sent.
+ */
 let writtenBytes = 0;
 
 function flood(response: ServerResponse, chunk: Buffer): void {
@@ -209,8 +212,8 @@ describe("every method throws a ClientError for", () => {
     test(name, async () => {
       writtenBytes = 0;
       await expectTyped(kind);
-      // The limit of 256 MiB allows each method to read 4 MiB twice, and leaves room for network
-      // buffers.
+      // Ten methods can each read two bodies of up to 4 MiB, or 80 MiB in total. The limit is
+      // higher, because network buffers also accept data that the client never reads.
       assert.ok(writtenBytes < 256 << 20, `${writtenBytes} bytes were taken`);
     });
   for (const [name, text] of Object.entries(bodies)) test(name, () => expectTyped(body(text)));
@@ -224,10 +227,10 @@ describe("every method throws a ClientError for", () => {
     );
 });
 
-describe("an invalid field", () => {
+describe("invalid fields in responses", () => {
   for (const [name, { honest }] of Object.entries(methods)) {
     if (name === "watch") continue;
-    test(`an invalid field in the response to ${name} throws a \`ClientError\``, async () => {
+    test(`${name} throws a ClientError if its response contains an invalid field`, async () => {
       let lies = 0;
       for (const [what, answer] of spoiled(honest, "")) {
         if (free.test(what) && typeof (answer as object) === "object") continue;

@@ -35,8 +35,8 @@ import { UnprovenError } from "./errors.ts";
 import { writeQuery } from "./request.ts";
 
 /**
- * The schema of a field that earlier versions of the service omit. Only servers need this function,
- * so it is not in `shape.ts`, which pages also load.
+ * The schema of a field that earlier versions of the service omit. This function is not in
+ * `shape.ts`, because pages load that file but never use optional fields.
  */
 export const optional = <S extends Shape>(shape: S): Shape<TypeOf<S> | undefined> =>
   either(shape, { type: "undefined" } as Shape<undefined>);
@@ -72,7 +72,10 @@ const addressFields = {
   ...{ settledFrom: 1, settledUntil: 1 },
 } satisfies Record<keyof AddressQuery, 1>;
 
-/** The credential that set the reference, or that created the address if it has no reference. */
+/**
+ * The kind of credential that set the reference. If the address has no reference, the kind of
+ * credential that created the address.
+ */
 export const createdBy = among("api_key", "client_id");
 export type CreatedBy = TypeOf<typeof createdBy>;
 
@@ -81,9 +84,12 @@ export const listedAddress = object({
   address,
   /** The URL of the record. */
   recordUrl: text,
-  /** The reference that an API key set: the account's own name for the address. */
+  /** The reference that was set with an API key: the account's own name for the address. */
   reference: orNull(text),
-  /** The reference that a client ID set. Client IDs are public, so anyone can set any reference. */
+  /**
+   * The reference that was set with a client ID. Client IDs are public, so anyone can set any
+   * reference.
+   */
   claimedReference: orNull(text),
   createdBy,
   createdAt: time,
@@ -93,8 +99,8 @@ export const listedAddress = object({
   /** The requested amount in base units of `token`. */
   amount: uint256,
   /**
-   * The amount that payers are asked for. This amount is more than `amount` if the calls also
-   * accept a payment that is slightly too small.
+   * The amount to request from payers. This amount is higher than `amount` if the calls accept a
+   * slightly smaller payment. In this case, `amount` is the smallest accepted payment.
    */
   requestedAmount: uint256,
   /** The last second, in Unix time, in which the calls can be executed. */
@@ -151,10 +157,10 @@ export type EventQuery = {
 const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof EventQuery, 1>;
 
 /**
- * A payment to the address, as recorded in a log of the token. A payment in native coin has no log,
- * and the service does not read logs from before the address was created. For a payment without
- * such a log, `amount` is the increase of the balance, and the payer, the transaction, and the log
- * index are null.
+ * A payment to the address, as recorded in a log of the token. The service has no log for payments
+ * in native coin, or for payments before the address was created. For a payment without a log,
+ * `amount` is the increase of the balance. The payer, the transaction, and the log index are then
+ * null.
  */
 export const payment = object({
   transactionHash: orNull(hash),
@@ -181,12 +187,14 @@ export const paymentKinds = [
 export const paymentNews = object({
   ...payment.properties,
   /**
-   * `requested`: the payment completes the requested amount. `partial`: the amount is still
-   * incomplete. `surplus`: the amount was already complete. `other_token`: the payment is in a
-   * different listed token. `wrong_token`: the payment is in a look-alike of a listed token, such
-   * as bridged USDC. `other_chain`: the payment is on the chain `chainId` of the event instead of
-   * the intent's chain. Payments of the last three kinds do not count toward the amount.
-   * New kinds may be added.
+   * - `requested`: the payment completes the requested amount.
+   * - `partial`: the amount is still incomplete.
+   * - `surplus`: the amount was already complete.
+   * - `other_token`: the payment is in a different listed token.
+   * - `wrong_token`: the payment is in a look-alike of a listed token, such as bridged USDC.
+   * - `other_chain`: the payment is on the event's `chainId` instead of the intent's chain.
+   *
+   * Payments of the last three kinds do not count toward the amount. New kinds may be added.
    *
    * @values paymentKinds
    */
@@ -197,10 +205,11 @@ export const paymentNews = object({
    */
   isLate: flag,
   /**
-   * True in the last event before a limit. The number of payment events per address is limited,
-   * with separate limits for normal payments, small payments, look-alikes, payments without a log,
-   * and payments on other chains. After a limit, only the largest payments with a log cause events.
-   * The balances in the status include all payments.
+   * True in the last payment event before a limit is reached. The number of payment events per
+   * address is limited. Each group has its own limit. The groups are normal payments, small
+   * payments, look-alikes, payments without a log, and payments on other chains. After the limit of
+   * a group, only unusually large payments with a log cause more events. The balances in the status
+   * include all payments.
    */
   isLast: flag,
 });
@@ -209,34 +218,37 @@ export type PaymentNews = TypeOf<typeof paymentNews>;
 /** The address that an event is about, and what happened to the address. */
 export const eventData = object({
   address,
-  /** The reference that an API key set: the account's own name for the address. */
+  /** The reference that was set with an API key: the account's own name for the address. */
   reference: orNull(text),
-  /** The reference that a client ID set. Client IDs are public, so anyone can set any reference. */
+  /**
+   * The reference that was set with a client ID. Client IDs are public, so anyone can set any
+   * reference.
+   */
   claimedReference: orNull(text),
   createdBy,
-  /** Counts the account's events about this address, starting at 1. */
+  /** The position of the event among the account's events about this address, starting at 1. */
   sequence: integer(1),
   /** The URL of the record. */
   recordUrl: text,
   /**
-   * The chain on which the event happened. If it is not the intent's chain (`status.chainId`), the
-   * event is about money that arrived at the address or was returned on that chain. Events of
-   * earlier versions of the service do not have this field; they are about the intent's chain.
+   * The chain on which the event happened. If `chainId` is not `status.chainId`, money arrived or
+   * was returned on that chain. Absent in events of earlier versions of the service, which are
+   * about the intent's chain.
    */
   chainId: optional(chainId),
   /** The transaction of the payment, the execution, or the newest recovery, on that chain. */
   transactionHash: orNull(hash),
   /**
-   * In an `address.recovered` event about another chain than the intent's: the amounts that the
-   * transaction returned. In all other events, the list is empty. Absent in events of earlier
-   * versions of the service.
+   * The amounts that were returned, in an `address.recovered` event about a chain other than the
+   * intent's. In all other events, the list is empty. Absent in events of earlier versions of the
+   * service.
    */
   returned: optional(list(tokenAmount)),
   /** The payment of an `address.payment` event; null in all other events. */
   payment: orNull(paymentNews),
   /**
-   * In `address.executed`: the payments in the intent's token before the execution. In
-   * `address.recovered`: all payments. In all other events, the list is empty.
+   * An `address.executed` event lists the payments in the intent's token before the execution. An
+   * `address.recovered` event lists all payments. In all other events, the list is empty.
    *
    * @maxItems 8
    */
@@ -261,7 +273,7 @@ export const serviceEvent = object({
   type: eventType,
   /**
    * The version of the format: 1. The version increases when a field is removed or changes its
-   * meaning, but not when fields or types are added.
+   * meaning. New fields and types do not increase the version.
    */
   version: integer(1),
   /** The time at which the service recorded the event. */

@@ -1,6 +1,6 @@
 // Requests records from a service or its mirrors, for the client and for pages. Records can be
-// verified, so one honest source is sufficient. If a source does not answer, is slow, or returns
-// wrong data, the request goes to all other sources simultaneously.
+// verified, so one honest source is sufficient. If a source is slow, unreachable, or wrong, the
+// request goes to all other sources simultaneously.
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
@@ -21,8 +21,8 @@ type Ask<Found> = (baseUrl: string, signal: Signal) => Promise<Found>;
 
 /**
  * Returns a function that first asks the source that answered most recently. If that source gives
- * no valid answer in time, the function asks all other sources simultaneously. A `not_found` does
- * not count as an answer, because the absence of a record cannot be proved.
+ * no valid answer in time, the function asks all other sources simultaneously. A `not_found` is not
+ * a valid answer, because a record's absence cannot be proved.
  *
  * @param baseUrls the service, then its mirrors
  */
@@ -63,8 +63,8 @@ function openSources(baseUrls: readonly string[]) {
 }
 
 /**
- * Returns whether the error means that the service has no record. Any other error with status 404
- * means that `baseUrl` is wrong.
+ * Returns whether the error means that the service has no record. A 404 response with a different
+ * code means that `baseUrl` is wrong.
  */
 const isNotFound = (error: unknown) =>
   error instanceof ServiceError && error.status === 404 && error.code === "not_found";
@@ -134,8 +134,8 @@ export async function findRecord(
   const get: Get = async (baseUrl, path, signal) => {
     const answer = await fetch(`${baseUrl}${path}`, { signal });
     if (!answer.ok) throw new NoRecord(answer.status);
-    // A complete response that is not JSON counts as `wrong`, and an interrupted response as
-    // `unreachable`.
+    // Returns undefined for a complete response that is not JSON. The source then counts as
+    // `wrong`. Throws for an interrupted response, so that the source counts as `unreachable`.
     return answer.json().catch((error) => {
       if (!(error instanceof SyntaxError)) throw error;
     });

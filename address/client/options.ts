@@ -15,14 +15,17 @@ export type ClientOptions = {
    */
   readonly baseUrl: string;
   /**
-   * Base URLs of static copies of the service's records (made by `admin mirror`). A lookup uses the
-   * copies if the service does not return a valid record.
+   * Base URLs of mirrors, which serve static copies of the service's records (made by `admin
+   * mirror`). A lookup asks the mirrors if the service does not return a valid record.
    */
   readonly mirrors?: readonly string[];
   /**
-   * The credential to create addresses: on a server an API key (`svc_sk_` followed by 64 hex
-   * digits), or in a page a client ID (`svc_client_` followed by 32 hex digits). Do not pass both
-   * an API key and a client ID.
+   * The credential to create addresses:
+   *
+   * - on a server, an API key: `svc_sk_` followed by 64 hex digits
+   * - in a page, a client ID: `svc_client_` followed by 32 hex digits
+   *
+   * Do not pass both an API key and a client ID.
    */
   readonly apiKey?: string;
   readonly clientId?: string;
@@ -32,8 +35,8 @@ export type ClientOptions = {
   /** Replaces the global `fetch`. */
   readonly fetch?: Fetch;
   /**
-   * The maximum number of retries after network errors and after responses that ask the client to
-   * wait. Default 3.
+   * The maximum number of retries. The client retries after network errors and after responses that
+   * ask it to wait. Default 3.
    */
   readonly retriesMax?: number;
   /**
@@ -103,8 +106,8 @@ export function parseOptions(options: ClientOptions): Settings {
 }
 
 /**
- * Parses an option that is an integer from `least` to `most`, or returns the default if the option
- * is missing.
+ * Parses an option that is an integer from `least` to `most`. Returns the default if the option is
+ * missing.
  * @throws {TypeError}
  */
 export function parseCount<Name extends string>(
@@ -142,7 +145,7 @@ export function parseHeaders({ headers = {} }: { readonly headers?: object }) {
       const name = given.toLowerCase();
       const isFree = /^[a-z0-9-]{1,64}$/.test(name) && !ownHeaders.test(name);
       if (isFree && typeof value === "string" && /^[ -~]*$/.test(value)) return [name, value];
-      const wanted = "expected a printable ASCII value, and a name that the client does not set";
+      const wanted = "expected a header that the client does not set, with a printable ASCII value";
       const found = describeLength(value);
       throw new TypeError(`headers.${given.slice(0, 64)}: ${wanted}, found ${found}`);
     }),

@@ -1,5 +1,5 @@
-// Proves the outcome of an address to the caller: the caller's nodes agree on a block, and a proof
-// from the service or from any of the nodes is verified.
+// Proves the outcome of an address to the caller. First, the caller's nodes agree on a block. A
+// proof from the service or from any node is then verified.
 
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import {
@@ -79,13 +79,16 @@ async function proveWith(
     return await verified((await get(path)) as AddressProof);
   } catch (error) {
     if (!(error instanceof ClientError || error instanceof ProofError)) throw error;
-    // Usually the service's proof is valid, so the code to build a proof is loaded on demand.
+    // The service's proof is usually valid, so the other code is loaded on demand.
     const { proveAt } = await loadCode(import("../proof/gather.ts"));
     return verified(await proveAt(record, agreed, options));
   }
 }
 
-/** Returns `agreed`, followed by the execution's block if the nodes also agree on that block. */
+/**
+ * Returns the blocks that a proof can rely on. The first block is `agreed`. The second block
+ * contains the execution, if a quorum of nodes agrees on that block.
+ */
 async function readTrustedBlocks(
   proof: AddressProof,
   agreed: AgreedBlock,
@@ -105,8 +108,8 @@ const outcomeByState: Readonly<Partial<Record<AddressState, ProvedAddress["outco
 };
 
 /**
- * Waits until a reported status is proved. A report without a proof can be false, or can have too
- * few confirmations, so the status is requested again until the timeout.
+ * Waits until a reported status is proved. A reported status can be false or can have too few
+ * confirmations. The status is therefore requested again until the timeout.
  *
  * @throws {WaitError} `timeout`; {TypeError} for a state that has no proof
  */
@@ -119,7 +122,7 @@ export async function waitForProof(
   const unprovable = states.find((state) => !outcomeByState[state]);
   if (unprovable) {
     const known = Object.keys(outcomeByState).join(" or ");
-    throw new TypeError(`state: expected ${known}, which have a proof, found ${unprovable}`);
+    throw new TypeError(`state: expected a provable state (${known}), found ${unprovable}`);
   }
   let seen: ServiceStatus | undefined;
   const late = () => new WaitError("timeout", `not proved within ${timeoutMs} ms`, seen);

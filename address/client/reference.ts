@@ -1,7 +1,7 @@
 // `executable-address/reference`: derives salts from references. Two parties with the account's
 // reference key derive the same address for an order. Without the key, nobody can create another
-// address that seems to belong to the order. If a client ID requires signatures, the key also signs
-// the addresses that a page may create.
+// address that seems to belong to the order. For a client ID that requires signatures, the key also
+// signs addresses.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -17,16 +17,16 @@ import { verifyRecord } from "../record.ts";
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;
 export const referenceKeyPattern = /^svc_ref_[0-9a-f]{64}$/;
 /**
- * The number of MAC bytes in a salt. 128 bits cannot be guessed, and the zeros in the rest of the
- * salt save gas.
+ * The number of HMAC bytes in a salt. An HMAC of 128 bits cannot be guessed. The rest of the salt
+ * is zeros, which save gas.
  */
 const macBytesInSalt = 16;
 
 /**
- * Normalizes a reference: trimmed and in Unicode's form NFC, so that texts that look the same are
+ * Trims a reference and normalizes it to Unicode's form NFC. Texts that look the same are then
  * equal.
  *
- * @throws {InvalidError} unless it is 1 to 128 printable characters (code points)
+ * @throws {InvalidError} unless the reference has 1 to 128 printable characters (code points)
  */
 export function parseReference(value: unknown): string {
   const reference = typeof value === "string" ? value.trim().normalize("NFC") : "";
@@ -38,8 +38,9 @@ export function parseReference(value: unknown): string {
 
 /**
  * Derives the salt that the service chooses for an intent without a salt. The salt is the first 16
- * bytes of HMAC-SHA256 of the reference's UTF-8 bytes under the key's 32 bytes, followed by 16 zero
- * bytes. This salt proves only the reference. {@link saltForOrder} proves the whole intent.
+ * bytes of an HMAC-SHA256, followed by 16 zero bytes. The HMAC covers the reference's UTF-8 bytes
+ * and uses the key's 32 bytes. A salt from `saltFor` proves only that the address belongs to the
+ * reference. A salt from {@link saltForOrder} also proves that the intent is unchanged.
  *
  * @param key `svc_ref_` followed by 64 lowercase hex digits; the dashboard shows the key once
  * @throws {InvalidError} on a malformed reference, {TypeError} on a malformed key
@@ -55,13 +56,13 @@ function cutSalt(mac: Uint8Array): Hex {
 }
 
 /**
- * Signs `address`, so that a page can create the address with a client ID that requires signatures.
- * The signature is HMAC-SHA256 under the key's 32 bytes. The signed message is `create`, the
- * lowercase address, and the reference, separated by line feeds. No salt has the same message: the
- * message of {@link saltFor} is a reference, which contains no line feed, and the message of {@link
- * saltForOrder} begins with `order`.
+ * Signs `address` for a page whose client ID requires signatures. The signature is HMAC-SHA256
+ * under the key's 32 bytes. The signed message is `create`, the lowercase address, and the
+ * reference, separated by line feeds. The signed message is never equal to a message from which a
+ * salt is derived. The message of {@link saltFor} contains no line feed. The message of
+ * {@link saltForOrder} begins with `order`.
  *
- * @param address the address of the intent with its salt; it commits to every byte of the intent
+ * @param address the intent's address, which commits to every byte, including the salt
  * @param reference the reference that the page may use, if any
  * @throws {InvalidError} on a malformed address or reference, {TypeError} on a malformed key
  */
@@ -81,11 +82,16 @@ function underKey(key: string, text: string): Uint8Array {
 }
 
 /**
- * Derives a salt that binds an order's whole intent to its reference: the first 16 bytes of
- * HMAC-SHA256 with the key's 32 bytes, then 16 zero bytes. The message is `order`, the hex of the
- * intent's terms with a salt of zeros, and the reference, separated by line feeds. Salts are
- * public, so anyone can copy a salt of {@link saltFor} into an intent with a lower amount. A salt
- * of this function is valid only in its own intent.
+ * Derives a salt that binds an order's whole intent to its reference. The salt is the first 16
+ * bytes of an HMAC-SHA256, followed by 16 zero bytes. The HMAC uses the key's 32 bytes. The message
+ * is three texts, separated by line feeds:
+ *
+ * - `order`
+ * - the hex of the intent's terms with a salt of zeros
+ * - the reference
+ *
+ * Anyone can copy the public salt of {@link saltFor} into an intent with a lower amount. A salt of
+ * `saltForOrder` is valid only in the intent from which it was derived.
  *
  * @throws {InvalidError} on a malformed reference or intent, {TypeError} on a malformed key
  */
@@ -106,22 +112,25 @@ type TrustOptions = {
 
 export type ReferenceOptions = TrustOptions & {
   /**
-   * Returns whether the shop requested this intent for the reference. Called only if the salt is
-   * from {@link saltFor}, because such a salt proves only the reference. Compare at least the
-   * token, amount, calls, and chain.
+   * Returns whether the shop requested this intent for the reference. Your function must compare at
+   * least the token, amount, calls, and chain with the order. `accepts` is called only for a salt
+   * from {@link saltFor}. That salt does not prove that the intent is unchanged.
    */
   readonly accepts?: (intent: Intent) => boolean;
 };
 
 /**
  * Proves that the owner of the key requested `record` for `reference`. The salt must be from {@link
- * saltForOrder}. A salt from {@link saltFor} is valid only if `accepts` returns true.
+ * saltForOrder}. A salt from {@link saltFor} is valid only if `accepts` returns true. If the proof
+ * fails, the error has one of these codes:
+ *
+ * - `reference_mismatch`: the salt belongs to a different reference, intent, or key.
+ * - `reference_only`: the salt is from {@link saltFor}, and the option `accepts` is missing.
+ * - `order_mismatch`: `accepts` returned false.
  *
  * @param keys the account's reference keys, including old ones after a rotation
  * @returns the record in canonical form
- * @throws {InvalidError} the errors of verifyRecord, or one of these codes: - `reference_mismatch`:
- *   the salt belongs to a different reference, intent, or key - `reference_only`: the salt proves
- *   only the reference, and there is no `accepts` - `order_mismatch`: `accepts` returned false
+ * @throws {InvalidError} the errors of verifyRecord, or one of the codes above
  * @throws {TypeError} on a malformed key or an unknown option
  */
 export function verifyReference(
@@ -142,17 +151,17 @@ export function verifyReference(
   if (!list.some((key) => saltFor(reference, key) === intent.salt))
     throw refuse(
       "reference_mismatch",
-      `expected the salt of this reference under the account's key, found ${intent.salt}`,
+      `expected the salt that a reference key derives from this reference, found ${intent.salt}`,
     );
   if (!accepts)
     throw refuse(
       "reference_only",
-      "expected `accepts`, which checks the amount and the calls, found nothing: the salt proves " +
-        "only the reference",
+      "the salt proves only the reference: pass `accepts`, a function that checks the amount and " +
+        "the calls",
     );
   if (accepts(intent)) return proved;
   throw refuse(
     "order_mismatch",
-    "expected the intent of this order, found another intent with the salt of its reference",
+    "the salt matches the reference, but `accepts` rejected the intent",
   );
 }

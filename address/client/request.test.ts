@@ -24,7 +24,9 @@ const record = makeRecord(sample);
 const isService = (status: number, code: string) => (error: unknown) =>
   error instanceof ServiceError && error.status === status && error.code === code;
 
-/** Ends each wait of `waitMs` milliseconds in this test immediately, and counts these waits. */
+/**
+ * Makes timers of exactly `waitMs` milliseconds fire immediately during the test, and counts them.
+ */
 function hasten({ mock }: TestContext, waitMs: number) {
   const waits = { count: 0 };
   const { setTimeout: wait } = globalThis;
@@ -36,8 +38,8 @@ function hasten({ mock }: TestContext, waitMs: number) {
   return waits;
 }
 
-describe("a call that gets a Retry-After header", () => {
-  test("a call throws immediately if the wait is too long or unknown", async () => {
+describe("a call that the service refuses with 429 or 503", () => {
+  test("a call throws immediately if Retry-After is too long or missing", async () => {
     const client = createClient({ baseUrl, waitSecondsMax: 5 });
     once(refusal(429, "rate_limited", { "Retry-After": "6" }));
     const error = await client.chains().catch((error) => error);
@@ -47,7 +49,7 @@ describe("a call that gets a Retry-After header", () => {
     assert.equal(seen.length, 2);
   });
 
-  test("a call throws after the last retry", async () => {
+  test("a call throws if the last retry is refused too", async () => {
     const client = createClient({ baseUrl, retriesMax: 2 });
     for (let i = 0; i < 3; i++) once(refusal(429, "rate_limited", { "Retry-After": "0" }));
     await assert.rejects(client.chains(), isService(429, "rate_limited"));
@@ -61,7 +63,7 @@ describe("a call that gets a Retry-After header", () => {
     await assert.rejects(client.chains({ signal }), { name: "TimeoutError" });
   });
 
-  test("a call is retried after a 429 or 503 response", async (context) => {
+  test("a call is retried after the time in Retry-After", async (context) => {
     const client = createClient({ baseUrl });
     once(refusal(429, "rate_limited", { "Retry-After": "7" }));
     once(refusal(503, "service_unavailable", { "Retry-After": "0" }));
@@ -84,7 +86,7 @@ describe("a call that gets a Retry-After header", () => {
 });
 
 describe("a call that fails", () => {
-  test("a call throws `NetworkError` `unreachable` if no server is listening", async () => {
+  test("a call throws an `unreachable` error if no server is listening", async () => {
     const gone = await serve(() => {});
     await gone.close();
     const client = createClient({ baseUrl: `${gone.origin}/v1`, retriesMax: 1 });
@@ -94,7 +96,7 @@ describe("a call that fails", () => {
     assert.ok(error.cause instanceof Error);
   });
 
-  test("a call throws `NetworkError` `redirected` instead of following a redirect", async () => {
+  test("a call throws a `redirected` error instead of following a redirect", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     for (const status of [301, 302, 303, 307, 308]) {
       once({ status, headers: { Location: "/v1/chains" }, body: "" });
@@ -192,8 +194,8 @@ describe("the options of a client and of its calls", () => {
 
   test("a reserved or malformed header throws `TypeError`", async () => {
     const message = (name: string) =>
-      `headers.${name}: expected a printable ASCII value, and a name that the client does not ` +
-      "set, found";
+      `headers.${name}: expected a header that the client does not set, with a printable ASCII ` +
+      "value, found";
     const refused = {
       Authorization: "secret",
       "content-type": "x",
@@ -244,7 +246,7 @@ describe("the options of a client and of its calls", () => {
     await assert.rejects(slow.chains({ signal: AbortSignal.abort(reason) }), reason);
   });
 
-  test("a call throws if its attempts and waits exceed `deadlineMs`", async () => {
+  test("a call throws if its attempts and waits take longer than `deadlineMs`", async () => {
     const slow = open({ fetch: (_, init) => aborted(init?.signal), retriesMax: 100 });
     const message = "no answer within 30 ms";
     const timeout = { name: "NetworkError", kind: "timeout", message };
@@ -284,7 +286,7 @@ describe("the options of a client and of its calls", () => {
     );
   });
 
-  test("hooks receive every attempt but no credential", async () => {
+  test("hooks are called for every attempt, and receive no credential", async () => {
     const seen: unknown[] = [];
     const client = open({
       onRequest: (request) => {
@@ -328,7 +330,7 @@ describe("the options of a client and of its calls", () => {
     );
   });
 
-  test("`for await` ends at the last page even if it has a cursor", async () => {
+  test("`for await` ends at an empty page, even if the page has a cursor", async () => {
     const body = (next: string | null) => ({ body: { items: [], next } });
     once(body("9"));
     for await (const _ of open().addresses({ order: "oldest" })) assert.fail("no item");
@@ -342,7 +344,7 @@ describe("the options of a client and of its calls", () => {
     for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");
   });
 
-  test("a query accepts `Date` and `bigint`, and an intent refuses both", async () => {
+  test("a query can contain a `Date` or a `bigint`, but an intent cannot", async () => {
     once({ body: { items: [], next: null } });
     const createdFrom = new Date("2026-01-02T03:04:05Z");
     await open().addresses({ createdFrom, chainId: 8453n });

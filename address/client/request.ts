@@ -1,7 +1,7 @@
 // Sends a request to the service. Retries the request, obeys `Retry-After`, and limits the time and
-// the size of the response. Converts a refusal to an error with the service's code. A create
-// request contains the salt or a reference that determines the salt, so a retry returns the same
-// address. account.ts turns retries off for requests that are not safe to repeat.
+// the size of the response. Converts a refusal to an error with the service's code. A retried
+// create request returns the same address, because the request determines the salt. Requests that
+// are not safe to repeat are not retried (account.ts).
 
 import type { Issue } from "../errors.ts";
 import { ClientError, NetworkError, type Refusal, ServiceError } from "./errors.ts";
@@ -137,8 +137,8 @@ export async function fetchOnce(
     signal,
     // Following a redirect would send the credential to another URL.
     redirect: "manual",
-    // Without this field, a page sends cookies to its own origin. The field is omitted in runtimes
-    // that do not support it.
+    // Without this field, a browser would send cookies to a service on the page's own origin. Some
+    // runtimes do not support the field.
     ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),
   });
   const { status, type, headers } = response;
@@ -150,7 +150,7 @@ export async function fetchOnce(
   throw new NetworkError("redirected", `the service redirects ${request.method} ${request.path}`);
 }
 
-/** Calls a hook and ignores its exceptions, because an error in logging must not fail a payment. */
+/** Calls a hook and ignores its exceptions. A logging error must not fail a payment. */
 function notify<Info>(hook: ((info: Info) => void) | undefined, info: Info): void {
   try {
     hook?.(info);
@@ -164,7 +164,8 @@ export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
   return {
     ...bound,
     /**
-     * Returns the reason of a failed attempt: the caller's own reason, or a {@link ClientError}.
+     * Returns the error to throw after a failed attempt. If the caller aborted, this error is the
+     * reason of the caller's signal.
      */
     explain(error: unknown, hasAnswer: boolean): unknown {
       if (error instanceof ClientError) return error;
@@ -181,7 +182,8 @@ export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
 /**
  * Loads a part of the library that only some calls need.
  *
- * @throws {NetworkError} `unreachable` if a page cannot load the part
+ * @throws {NetworkError} `unreachable` if the code cannot be loaded, for example because a page is
+ *   offline
  */
 export async function loadCode<Code>(code: Promise<Code>): Promise<Code> {
   return code.catch((cause) => {
@@ -281,7 +283,7 @@ function isIssue(value: unknown): value is Issue {
 }
 
 /**
- * Parses a `Retry-After` header: a delay in seconds, or an HTTP date, which is compared with the
+ * Parses a `Retry-After` header: a delay in seconds or an HTTP date. The date is compared with the
  * response's `Date`.
  *
  * @param date the response's `Date` header

@@ -1,6 +1,6 @@
 // `executable-address/shapes`: the schemas ("shapes") of all responses. The types, the client's
-// checks, and the OpenAPI document are derived from the shapes. Also exports the functions that
-// describe a value in messages and scan JSON text, because the service uses the same functions.
+// checks, and the OpenAPI document are derived from the shapes. Also exports functions that the
+// service uses. These functions describe values in error messages and scan JSON text.
 
 import type { Hex } from "../abi/hex.ts";
 import type { AddressProof } from "../proof/address-proof.ts";
@@ -88,7 +88,7 @@ export const transactionProof = object({
 });
 
 /**
- * Proves the code of the address with the RLP header of the block and an EIP-1186 account proof.
+ * The RLP header of the block and an EIP-1186 account proof. They prove the code of the address.
  */
 export const outcomeProof = object({
   header: bytes,
@@ -121,9 +121,10 @@ export const addressProof: Shape<
   object({
     chainId,
     /**
-     * `executed`: the calls were executed. `closed`: a recovery closed the address, so the calls
-     * can never be executed. `open`: the calls can still be executed. `never`: the calls were not
-     * executed, and the block is later than the expiration time, so they can never be executed.
+     * - `executed`: the calls were executed.
+     * - `closed`: a recovery closed the address, so the calls can never be executed.
+     * - `open`: the calls can still be executed.
+     * - `never`: the intent expired before its calls were executed, so they can never be executed.
      */
     outcome: among("executed", "closed", "open", "never"),
     block: blockReference,

@@ -1,6 +1,6 @@
-// The shape of a simulation, the response of `GET /v1/address/{address}/simulation`: the result
-// that one node computed at one block. Unlike a record or a status, a simulation is neither a proof
-// nor evidence.
+// The shape of a simulation, which is the response of `GET /v1/address/{address}/simulation`. A
+// simulation is the result of one node at one block. Unlike a record or a status, a simulation is
+// neither a proof nor evidence.
 
 import {
   address,
@@ -36,8 +36,8 @@ export const balanceChange = object({
   /** The token's decimals. Null for the native coin and for tokens that are not listed. */
   decimals: orNull(integer(0, 255)),
   /**
-   * The change in base units, as a decimal string that starts with `-` if it is negative:
-   * `-25000000`. Never zero.
+   * The change in base units, as a decimal string. A negative change starts with `-`: `-25000000`.
+   * Never zero.
    */
   change: matching(/^-?[1-9][0-9]{0,77}$/),
 });
@@ -60,8 +60,8 @@ export const simulation = object({
    */
   outcome: among("succeeds", "fails", "impossible", "unknown"),
   /**
-   * The reason if the outcome is not `succeeds`, otherwise null. The text has at most 200
-   * characters of printable ASCII, and can contain text that a contract returned.
+   * The reason if the outcome is not `succeeds`, otherwise null. The reason has at most 200
+   * characters of printable ASCII. It can contain text that a contract returned.
    */
   reason: orNull(text),
   /**
@@ -70,13 +70,13 @@ export const simulation = object({
    */
   failedCall: orNull(integer(0, 31)),
   /**
-   * True if the balance is less than the requested amount. The simulation then assumes that the
-   * balance is exactly the amount that payers are asked for.
+   * True if the balance is less than the intent's `amount`. If true, the simulation replaced the
+   * balance with the amount that payers are asked for.
    */
   fundingAssumed: flag,
   /**
-   * The gas of a transaction that executes only this address, or null if the node does not report
-   * it.
+   * The gas of a transaction that executes only this address. Null if the node does not report the
+   * gas.
    */
   gasUsed: orNull(count),
   /**
@@ -87,14 +87,15 @@ export const simulation = object({
    */
   changes: list(balanceChange),
   /**
-   * The accounts whose balances were measured. `transfers`: the accounts in the intent and in the
-   * transfers of the simulation. `intent`: only the accounts in the intent, because the node does
-   * not return logs.
+   * The accounts whose balances were measured:
+   *
+   * - `transfers`: the accounts in the intent and in the transfers of the simulation.
+   * - `intent`: only the accounts in the intent, because the node does not return logs.
    */
   scope: orNull(among("transfers", "intent")),
   /**
-   * The number of balances that were not measured, because there were more than 100 or the token
-   * did not return a balance.
+   * The number of balances that were not measured. At most 100 balances are measured, and only if
+   * the token returns a balance.
    */
   unmeasured: count,
 });

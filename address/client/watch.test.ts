@@ -1,5 +1,5 @@
-// Tests how the client watches an address if the server supports, refuses, or interrupts streams of
-// events.
+// Tests how the client watches an address if the server supports, refuses, or interrupts event
+// streams.
 
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -106,7 +106,7 @@ describe("client.watch", () => {
     );
   });
 
-  test("`watch` accepts any line break, and events split across chunks", async () => {
+  test("`watch` parses events with any line breaks, even if split across chunks", async () => {
     const both = eventOf("unfunded").replaceAll("\n", "\r\n");
     const text = `: hello\r\n\r\n${both}${eventOf("funded").replaceAll("\n", "\r")}`;
     turns = [
@@ -119,7 +119,7 @@ describe("client.watch", () => {
     assert.deepEqual(await states(3), ["unfunded", "funded", "executed"]);
   });
 
-  test("`watch` resumes after the last event when the stream ends", async () => {
+  test("if a stream ends, `watch` opens a new one and resumes after the last event", async () => {
     turns = [ending(eventOf("unfunded", "7.x")), streaming(eventOf("funded", "8.y"))];
     assert.deepEqual(await states(2), ["unfunded", "funded"]);
     assert.deepEqual(
@@ -207,12 +207,12 @@ describe("client.waitFor", () => {
     }
   });
 
-  test("`waitFor` refuses to prove a state that cannot be proved", async () => {
+  test("`waitFor` throws `TypeError` if a proof of the state `funded` is requested", async () => {
     const waiting = client().waitFor(address, "funded", {
       proof: { rpcs: ["http://127.0.0.1:9"] },
     });
     const message =
-      "state: expected executed or recovered or expired, which have a proof, found funded";
+      "state: expected a provable state (executed or recovered or expired), found funded";
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 

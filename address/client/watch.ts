@@ -34,7 +34,7 @@ export type WaitOptions = WatchOptions & {
 };
 
 /**
- * A message about an address: a status, a ping, or a notice that the chain is unavailable. A ping
+ * A message about an address: a status, a ping, or a notice of an unavailable chain. A ping
  * contains the `timestamp` of the chain's newest block (Unix seconds, undefined if unknown).
  */
 export type StreamMessage =
@@ -51,15 +51,15 @@ type MessageOptions = {
   readonly silenceMs: number;
 };
 
-/** The number of polls between the failure of a stream and the next attempt to open a stream. */
+/** The number of polls after a failed stream, before the client opens a stream again. */
 const pollsBetween = 12;
 
 /**
  * Yields every message about an address, until the caller stops reading.
  *
  * @param address in EIP-55 case
- * @throws {ServiceError} `not_found` if the service has no intent for the address, {UnprovenError},
- *   the error of a status request after its retries, or the signal's reason
+ * @throws {ServiceError} `not_found` if the service has no intent for the address
+ * @throws {UnprovenError}, the error of a status request after its retries, or the signal's reason
  */
 export async function* readMessages(
   transport: Transport,
@@ -134,7 +134,10 @@ function isRetryable(error: unknown): boolean {
   return error instanceof NetworkError;
 }
 
-/** The states that can follow each final or expired state. */
+/**
+ * The states that an address can still reach after `executed`, `recovered`, and `expired`. From any
+ * other state, an address may still reach every state.
+ */
 const reachable: Readonly<Record<string, readonly AddressState[]>> = {
   executed: [],
   recovered: [],
@@ -144,8 +147,8 @@ const reachable: Readonly<Record<string, readonly AddressState[]>> = {
 /**
  * Returns the first status whose state is one of `states`.
  *
- * @throws {WaitError} if the address can no longer reach these states, or has not reached them in
- *   time; also the errors of {@link watchStatus}
+ * @throws {WaitError} if the address cannot reach these states, or does not reach them in time
+ * @throws the errors of {@link watchStatus}
  */
 export async function waitForState(
   transport: Transport,
@@ -177,7 +180,7 @@ export async function waitForState(
           status,
         );
     }
-    // The loop never ends without a return or an error, but the compiler does not know this.
+    // This line is never reached: the loop ends only with a return or an error.
     throw new UnprovenError(`the stream of ${address} ended`);
   } finally {
     bound.end();
@@ -204,8 +207,8 @@ const eventLengthMax = 1024 * 1024;
 /**
  * Yields the events of a stream, until the service ends it.
  *
- * @throws {ServiceError} if the service refuses (`unexpected_answer` for a different content type),
- *   {NetworkError}, or the signal's reason
+ * @throws {ServiceError} if the service refuses; `unexpected_answer` for a different content type
+ * @throws {NetworkError}, or the signal's reason
  */
 async function* readEvents(
   transport: Transport,
@@ -242,8 +245,8 @@ async function* readEvents(
 }
 
 /**
- * Creates a parser that takes text in pieces and returns the events that are complete, or undefined
- * if an event is too long.
+ * Creates a parser that takes text in pieces and returns the complete events. The parser returns
+ * undefined if an event is too long.
  */
 function newParser(): (text: string) => ServerEvent[] | undefined {
   let line = "";

@@ -1,7 +1,8 @@
 // Limits the time of asynchronous work.
 
-// Types of the platform, from `lib: dom` or `@types/node`. A program without these types gets a
-// fallback type with only the fields that the library uses.
+// The type of a global class, such as AbortSignal. A program gets the full type from `lib: dom` or
+// `@types/node`. A program without these types gets `Shape`, which has only the fields that the
+// library uses.
 
 export type Found<Name extends string, Shape> = typeof globalThis extends {
   readonly [name in Name]: { readonly prototype: infer Platform };
@@ -12,8 +13,8 @@ export type Found<Name extends string, Shape> = typeof globalThis extends {
 export type Signal = Found<"AbortSignal", { readonly aborted: boolean; readonly reason: unknown }>;
 
 /**
- * Waits up to `millis` for `work`. Returns the result of `work` or throws its error, or returns
- * undefined if `work` has not ended.
+ * Waits up to `millis` milliseconds for the result of `work`. Returns the result or throws the
+ * error of `work`. Returns undefined if `work` has not ended in time.
  */
 export async function within<Found>(millis: number, work: Promise<Found>) {
   let timer: ReturnType<typeof setTimeout> | undefined;

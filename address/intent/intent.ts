@@ -21,16 +21,16 @@ export const call = immutable(
     /** The contract to call. Addresses below 2^16 are rejected. */
     target: address,
     /**
-     * The signature in the form `name(type name, type name)`. Types are canonical ABI types, every
-     * parameter has a name, and parameters are separated by a comma and a space.
+     * The signature in the form `name(type name, type name)`. Types are canonical ABI types, and
+     * every parameter has a name. A comma and a space separate parameters.
      *
      * @minLength 3
      * @maxLength 24576
      */
     function: text,
     /**
-     * One string per parameter, in the order of the signature. Integers are decimal, booleans are
-     * `true` or `false`, bytes are `0x` hex, and strings are plain text. Arrays and tuples are JSON
+     * One string per parameter, in the order of the signature. Integers are decimal, bytes are `0x`
+     * hex, and strings are plain text. Booleans are `true` or `false`. Arrays and tuples are JSON
      * arrays of such strings, which can be nested.
      *
      * @maxItems 768
@@ -54,7 +54,7 @@ export const intent = immutable(
      * @maxItems 32
      */
     calls: list(call),
-    /** The last second, in Unix time by the chain's clock, in which the calls can be executed. */
+    /** The last Unix second, by the chain's clock, in which the calls can be executed. */
     expirationTimestamp: integer(0),
     /**
      * Receives the money that the calls do not use. It cannot be the zero address, the factory, or

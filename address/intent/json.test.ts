@@ -15,7 +15,7 @@ const issuesOf = (text: string) => {
 
 describe("parseJson", () => {
   test("throws `not_json` for text that is not JSON", () => {
-    assert.deepEqual(issuesOf('{"a":'), ["not_json: expected JSON, found 5 other characters"]);
+    assert.deepEqual(issuesOf('{"a":'), ["not_json: expected valid JSON, found 5 characters"]);
   });
 
   const repeated: [string, string][] = [
@@ -28,7 +28,7 @@ describe("parseJson", () => {
     ['{"\\"a\\\\":"\\\\","\\"a\\\\":1}', '"\\"a\\\\"'],
   ];
   for (const [text, key] of repeated)
-    test(`throws \`repeated_field\` that names ${key} of ${text}`, () => {
+    test(`throws repeated_field for the key ${key} in ${text}`, () => {
       assert.deepEqual(issuesOf(text), [`repeated_field: field ${key} is repeated`]);
     });
 
@@ -40,7 +40,7 @@ describe("parseJson", () => {
 });
 
 describe("scanJson", () => {
-  test("visits characters outside strings and both quotes, even in invalid JSON", () => {
+  test("does not visit punctuation inside strings, even if the JSON is invalid", () => {
     for (const [text, expected] of [
       ['{"a\\"":[1,"{"]}', '{"":[""]}'],
       ['"a\\', '"'],

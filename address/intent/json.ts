@@ -3,9 +3,9 @@
 import { InvalidError } from "../errors.ts";
 
 /**
- * Parses JSON like `JSON.parse`, but refuses repeated keys. If a key is repeated, `JSON.parse` uses
- * the last value and other parsers use the first, so two parsers would read different intents from
- * the same text. A `__proto__` key is an ordinary field.
+ * Parses JSON like `JSON.parse`, but refuses repeated keys. `JSON.parse` uses the last of two
+ * repeated keys, and other parsers use the first. Two parsers would therefore read different
+ * intents from the same text. A `__proto__` key is an ordinary field.
  *
  * @throws {InvalidError} `not_json` or `repeated_field`
  */
@@ -14,7 +14,7 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalid("not_json", `expected JSON, found ${text.length} other characters`);
+    throw invalid("not_json", `expected valid JSON, found ${text.length} characters`);
   }
   const repeated = findRepeatedKey(text);
   if (repeated !== undefined) throw invalid("repeated_field", `field ${repeated} is repeated`);
@@ -28,9 +28,9 @@ function invalid(code: string, message: string): InvalidError {
 const quote = 0x22;
 
 /**
- * Calls `visit` with each of the given characters outside strings and its position, until `visit`
- * returns true. The quotes around a string are outside it. The number of colons outside strings is
- * the number of fields of all objects.
+ * Scans JSON text without parsing it, for example to count fields by their colons. Calls `visit`
+ * for each character outside strings that is one of `characters`. Stops if `visit` returns true.
+ * The quotes around a string count as outside the string.
  *
  * @param text can be invalid JSON
  * @param characters ASCII
@@ -52,8 +52,8 @@ export function scanJson(
 }
 
 /**
- * Returns the position of the quote that closes a string, or the length of the text if no quote
- * closes it.
+ * Returns the position of the quote that closes a string. Returns the length of the text if the
+ * string is not closed.
  */
 function endOfString(text: string, opening: number): number {
   for (let at = opening; ; ) {
@@ -74,7 +74,7 @@ function endOfString(text: string, opening: number): number {
 function findRepeatedKey(text: string): string | undefined {
   const open: Set<string>[] = [];
   let repeated: string | undefined;
-  // The quotes around the last string, which is a key if a colon follows.
+  // The positions of the quotes around the last string. If a colon follows, the string is a key.
   let from = 0;
   let to = 0;
   scanJson(text, '"{}:', (character, at) => {

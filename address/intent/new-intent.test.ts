@@ -38,8 +38,8 @@ function refusedBySolc(words: readonly string[], source: (word: string) => strin
     };
     const fatal = errors.filter(({ severity }) => severity === "error");
     const found = new Set(fatal.map(({ sourceLocation }) => sourceLocation.file));
-    // If the compiler refuses a file in one stage, it skips the later stages for all files. So the
-    // remaining files are compiled again, until the compiler refuses none.
+    // After the compiler refuses a file, it skips the later stages for all files. The loop
+    // therefore compiles the remaining files again, until the compiler accepts every file.
     if (found.size === 0) return words.filter((word) => !left.includes(word));
     left = left.filter((word) => !found.has(word));
   }
@@ -59,7 +59,7 @@ describe("reserved words of Solidity", () => {
     assert.match(solc.version(), /^0\.8\.37\+/);
   });
 
-  test("isReserved is true for exactly the function names that solc refuses", () => {
+  test("isReserved returns true if and only if solc refuses the function name", () => {
     const refused = refusedBySolc(words, (word) => `function ${word}() external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "function")),
@@ -69,7 +69,7 @@ describe("reserved words of Solidity", () => {
       assert.ok(!refused.includes(allowed), allowed);
   });
 
-  test("isReserved is true for exactly the parameter names that solc refuses", () => {
+  test("isReserved returns true if and only if solc refuses the parameter name", () => {
     const refused = refusedBySolc(words, (word) => `function f(bool ${word}) external {}`);
     assert.deepEqual(
       words.filter((word) => isReserved(word, "parameter")),
@@ -92,7 +92,7 @@ describe("reserved words of Solidity", () => {
 describe("functions that share the selector of a well-known function", () => {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
 
-  test("findSelectorOwner returns the well-known function with the selector", () => {
+  test("findSelectorOwner returns the well-known function that has the selector", () => {
     for (const signature of signatures)
       assert.equal(findSelectorOwner(toFunctionSelector(`function ${signature}`)), signature);
     assert.equal(new Set(signatures).size, signatures.length);
@@ -141,7 +141,7 @@ describe("findCautions", () => {
     args,
   });
 
-  test("findCautions returns each fault that only encodeNewIntent refuses", () => {
+  test("findCautions reports reserved words and selector clashes with their paths", () => {
     const calls = [
       sampleCall,
       call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"00".repeat(16)}`, "1"),
@@ -155,7 +155,7 @@ describe("findCautions", () => {
     assert.deepEqual(findCautions(sample), []);
   });
 
-  test("decodeTerms and verifyRecord accept an intent with cautions", () => {
+  test("decodeTerms and verifyRecord accept an intent with reserved words", () => {
     const intent = parseIntent(withCall("constructor(bool return)", "true"));
     assert.equal(findCautions(intent).length, 2);
     assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);

@@ -1,7 +1,6 @@
 // Additional rules for new intents. These rules may change between releases. A name must not be
-// reserved in Solidity, and a selector must not belong to a well-known function with a different
-// signature. The rules of parse.ts never change and also apply to existing terms, so the additional
-// rules are separate.
+// reserved in Solidity. A selector must not belong to a well-known function with a different
+// signature. The rules of parse.ts never change, because they also apply to existing terms.
 
 import type { AbiFunction } from "../abi/cache.ts";
 import { getCache } from "../abi/cache.ts";
@@ -14,8 +13,8 @@ import { parseIntent, type TermsOptions, useIntent } from "./parse.ts";
 
 export type NewIntentOptions = TermsOptions & {
   /**
-   * An additional check of the valid fields. The error lists the issues that this check returns
-   * together with all other faults.
+   * A function that receives the valid fields and returns additional issues. The error lists these
+   * issues after all other faults.
    */
   readonly check?: (fields: Partial<Intent>) => readonly Issue[];
 };
@@ -23,8 +22,8 @@ export type NewIntentOptions = TermsOptions & {
 type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
 
 /**
- * Parses a new intent and encodes its terms. Unlike {@link parseIntent}, also rejects the faults
- * that {@link findCautions} finds, and generates a salt if the intent has none.
+ * Parses a new intent and encodes its terms. Generates a salt if the intent has none. Unlike
+ * {@link parseIntent}, also rejects the faults that {@link findCautions} finds.
  *
  * @throws {InvalidError} if the intent is invalid; the error lists up to 100 faults
  */
@@ -34,10 +33,14 @@ export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}):
 }
 
 /**
- * Finds names that are reserved in Solidity (`reserved_word`) and selectors of well-known functions
- * with a different signature (`selector_clash`). {@link encodeNewIntent} refuses these faults. An
- * existing intent with such a fault remains valid, so show a warning to users who read the intent.
- * The lists of names and functions may grow.
+ * Finds faults that {@link encodeNewIntent} refuses:
+ *
+ * - `reserved_word`: a name is reserved in Solidity.
+ * - `selector_clash`: a function has the selector of a well-known function with a different
+ *   signature.
+ *
+ * Existing intents with such a fault remain valid, so show a warning to their readers. The lists of
+ * names and functions may grow.
  */
 export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[] {
   const cache = getCache(chooseKeccak(options));
@@ -97,7 +100,7 @@ relocatable return returns sealed seconds sizeof static storage string struct su
 true try type typedef typeof ufixed uint unchecked unicode using var view virtual weeks wei while
 years`;
 
-/** Functions can have these names, and parameters cannot. */
+/** Words that can be the name of a function but not the name of a parameter. */
 const parameterOnlyWords = "_ fallback receive super this";
 
 const everywhere: ReadonlySet<string> = new Set(words.split(/\s+/));
@@ -124,9 +127,9 @@ export const isReserved = (word: string, kind: "function" | "parameter"): boolea
 
 export const reservedWords: readonly string[] = [...everywhere, ...ofParameters];
 
-// Well-known functions that move money or allow others to move money. A selector has four bytes, so
-// an attacker can find a harmless-looking name with the selector of `approve` after about 2^32
-// tries. This list cannot be complete, because a target can have functions that no list contains.
+// Well-known functions that move money or allow others to move money. After about 2^32 tries, an
+// attacker finds a harmless-looking name with the selector of `approve`. The list cannot be
+// complete, because a target can have its own functions that move money.
 
 const intent = "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 const permitted = "(address,uint256),uint256,uint256";
@@ -308,7 +311,7 @@ export function findSelectorOwner(selector: string): string | undefined {
   return bySelector.get(selector);
 }
 
-/** Computes the selectors of all well-known functions. Runs once, when the first is needed. */
+/** Computes the selectors of all well-known functions. Runs only once, at the first lookup. */
 function hashAll(): Map<string, string> {
   const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
   return new Map(signatures.map((text) => [computeSelector(text), text]));

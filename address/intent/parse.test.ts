@@ -1,5 +1,4 @@
-// Tests cases that the test vectors cannot express: several faults in one input, options, and
-// malicious input.
+// Tests cases that the test vectors cannot express: several faults, options, and malicious input.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -86,7 +85,7 @@ describe("parseIntent with an invalid intent", () => {
     assert.match(spelling({ ...sample, token: usdc.replace("A0b", "a0B") }), new RegExp(usdc));
   });
 
-  test("parseIntent suggests a string for an argument of another type", () => {
+  test("parseIntent suggests a string for an argument that is not a string", () => {
     const tuple = "f((uint8 a, (bool b, int8 c) d, bool[] e) s)";
     const spelled: [string, unknown, string][] = [
       ["f(uint8 a)", 7, '"7"'],
@@ -117,7 +116,7 @@ describe("parseIntent with an invalid intent", () => {
     }
   });
 
-  test("parseIntent suggests strings for array elements of other types", () => {
+  test("parseIntent suggests strings for array elements that are not strings", () => {
     const taken: [string, string, string][] = [
       ["uint8", "255", "255"],
       ["int8", "-128", "-128"],
@@ -354,7 +353,7 @@ describe("parseIntent", () => {
     assert.equal(reads, 1);
   });
 
-  test("a getter or `options.check` can call the library without an effect on the result", () => {
+  test("the result is correct even if a getter or `options.check` calls the library", () => {
     const inner = { ...sample, amount: "7" };
     const value = {
       ...sample,
@@ -405,7 +404,7 @@ describe("parseIntent", () => {
     assert.equal(parseAddress(token, { keccak }), wrong);
   });
 
-  test("parseIntent keeps less than 64 MiB after 30,000 different intents", () => {
+  test("parseIntent retains less than 64 MiB of memory after 30,000 intents", () => {
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 30_000; i++) {

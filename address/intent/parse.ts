@@ -1,6 +1,5 @@
-// Parses an intent from any value, or reports all faults of the value. spec/terms.md §1 lists the
-// rules. Intents are encoded while they are validated, so an intent whose terms would be too long
-// is never valid.
+// Parses an intent from any value, or reports all faults of the value (spec/terms.md §1). An intent
+// is valid only if its terms are not too long. Validation therefore includes encoding.
 
 import type { AbiFunction } from "../abi/cache.ts";
 import { getCache } from "../abi/cache.ts";
@@ -80,10 +79,10 @@ const intentFields = "token amount calls expirationTimestamp recovery salt chain
 const callFields = ["target", "function", "args"];
 
 /**
- * Reads the fields of an intent. Reads only own properties, and each field once, so a getter or a
- * prototype cannot return a different value later.
+ * Reads the fields of an intent. Ignores inherited properties. Reads each field only once, because
+ * a getter could return a different value the next time.
  *
- * @param drawSalt returns the salt of an intent that has none
+ * @param drawSalt a function that generates the salt if the intent has none
  */
 function readFields(
   faults: Faults,

@@ -1,5 +1,5 @@
-// Rules for the values of single fields, applied when an intent is written and when terms are read.
-// These rules never change (spec/terms.md §1).
+// Rules for single fields, applied when an intent is written and when terms are read. These rules
+// never change (spec/terms.md §1).
 
 import { zeroAddress } from "../abi/token.ts";
 import type { Fault } from "../errors.ts";
@@ -13,7 +13,7 @@ export function tokenFault(token: Hex): Fault | undefined {
   return { code: "zero_address", message: "expected a token contract, found the zero address" };
 }
 
-/** @param token undefined if it is invalid */
+/** @param token the intent's token, or undefined if the token is invalid */
 export function recoveryFault(
   recovery: Hex,
   token: Hex | undefined,
@@ -44,7 +44,7 @@ export const noCalls: Fault = {
   message: `expected 1 to ${callsMax} calls, found 0`,
 };
 
-/** @param word contains the address in the 32 bytes from `at` */
+/** @param word contains the encoded address in 32 bytes, beginning at `at` */
 export function targetFault(word: Uint8Array, at: number): Fault | undefined {
   for (let i = 0; i < 30; i++) if (word[at + i] !== 0) return undefined;
   const message =

@@ -1,5 +1,5 @@
-// Tests with random intents of all types that each intent has exactly one encoding, and compares
-// the encoding with viem's. Also tests that the decoder rejects all other terms.
+// Tests with random intents of all types that each intent has exactly one encoding. Compares the
+// encoding with viem's. Also tests that the decoder rejects all other terms.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -29,7 +29,7 @@ import {
 import { type DrawnIntent, intents } from "../test/intents.ts";
 import { sample, shop } from "../test/samples.ts";
 
-/** The number of random intents in `npm run test:long`. `npm test` uses a fifth of this number. */
+/** The number of random inputs per test. Slow tests use fewer inputs. */
 const numRuns = Number(process.env.FUZZ_RUNS ?? (isLong ? 1500 : 300));
 const seed = 20260101;
 const execute = paymentFactoryAbi.find(
@@ -75,7 +75,7 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
-  test("terms with moved words are invalid or encode another intent", () => {
+  test("terms with moved or repeated words are invalid or encode another intent", () => {
     const edit = fc.record({
       kind: fc.constantFrom("cut", "double", "swap", "append", "offset", "trim"),
       at: fc.nat(),
@@ -232,7 +232,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("a batch with a changed byte is invalid or decodes completely", () => {
+  test("a batch with a changed byte is invalid, or viem decodes the same intents", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     fc.assert(
       fc.property(batches, change, (drawn, { at, by }) => {
@@ -334,8 +334,8 @@ describe("decodeExecutions", () => {
 });
 
 /**
- * Checks that the decoder either rejects the bytes or returns an intent whose encoding is exactly
- * these bytes. Therefore no intent has two encodings.
+ * Checks that the decoder either rejects the bytes or returns an intent with exactly this encoding.
+ * Therefore no intent has two encodings.
  */
 function expectStrict(terms: Uint8Array): void {
   let intent: library.Intent;

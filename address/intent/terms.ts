@@ -1,7 +1,7 @@
 // Terms are the encoding of an intent, `abi.encode(Intent)`. spec/terms.md §2 describes the layout.
-// Each intent has exactly one encoding, and the decoder accepts only that encoding. So the decoder
-// does not have to encode its result again and compare it with the terms. Only the tests make this
-// comparison.
+// Each intent has exactly one encoding, and the decoder accepts only that encoding. The decoder
+// therefore does not have to encode its result again and compare the two encodings. Only the tests
+// compare them.
 
 import { type AbiFunction, getCache } from "../abi/cache.ts";
 import { readAddress } from "../abi/checksum.ts";
@@ -50,12 +50,12 @@ export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Ar
 }
 
 /**
- * Decodes terms. `encodeTerms(decodeTerms(terms))` equals `terms`. So terms prove an address's
- * intent if they can be decoded and `deriveAddress` returns the address.
+ * Decodes terms. `encodeTerms(decodeTerms(terms))` equals `terms`. To prove an address's intent,
+ * decode its terms and check that `deriveAddress(terms)` returns the address.
  *
  * @throws {InvalidError} with the first fault, for any bytes that {@link encodeTerms} cannot
- *   return. The code is `malformed_terms` if the layout is not canonical, and otherwise the code of
- *   the intent's fault
+ *   return. The code is `malformed_terms` if the layout is not canonical. Otherwise, the code names
+ *   the fault of the intent
  */
 export function decodeTerms(terms: Bytes, options: TermsOptions = {}): Intent {
   const keccak = chooseKeccak(options);
@@ -159,10 +159,7 @@ function parseFunction(reader: Reader, signature: Uint8Array, names: Uint8Array)
   return found ?? malformed(reader, "the names do not match the signature's parameters");
 }
 
-/**
- * Decodes the arguments of a call. The terms contain the arguments' length in bytes before the
- * arguments.
- */
+/** Decodes the arguments of a call, which follow their length in bytes. */
 function takeArguments(reader: Reader, found: AbiFunction): string[] {
   const end = takeLength(reader, 1) + reader.at;
   const head = take(reader, found.headBytes);

@@ -1,4 +1,4 @@
-// Checks the fields of an intent and writes each valid field to its offset in the terms.
+// Checks the fields of an intent. Writes each valid field to its offset in the terms.
 
 import type { AbiFunction, Cache } from "../abi/cache.ts";
 import { writeAddress } from "../abi/checksum.ts";
@@ -21,8 +21,8 @@ import {
 } from "./rules.ts";
 
 /**
- * The fields of the input. If a list or a function has the wrong type, or a list is too long, the
- * field is undefined and a fault was added.
+ * The fields of the input, before their values are checked. A list, list item, or function that
+ * could not be read is undefined. The parser has already added a fault for each undefined value.
  */
 export type RawIntent = {
   token: unknown;
@@ -43,7 +43,7 @@ type Context = {
   readonly faults: Faults;
   readonly writer: Writer;
   readonly cache: Cache;
-  /** Returns reasons to refuse a function that is syntactically valid. */
+  /** Returns reasons to refuse a function in a new intent even though its text is valid. */
   readonly listCautions?: ((found: AbiFunction) => readonly Fault[]) | undefined;
 };
 
@@ -119,7 +119,7 @@ function writeRecovery(
   );
 }
 
-/** Returns `value`, or adds `fault` and returns undefined. */
+/** Returns `value`. If there is a `fault`, adds the fault and returns undefined instead. */
 function acceptUnless<T>(
   { faults }: Context,
   value: T,

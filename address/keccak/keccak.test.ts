@@ -14,7 +14,7 @@ describe("keccak-256", () => {
     }
   });
 
-  test("a later call does not change the returned bytes", () => {
+  test("a call does not change the bytes that an earlier call returned", () => {
     const first = keccak256(new Uint8Array());
     const text = toHex(first);
     keccak256(new Uint8Array(1));

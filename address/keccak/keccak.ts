@@ -1,6 +1,6 @@
 // The library's default hash function. A caller can pass another keccak. With a WASM keccak, a
-// server derives 3.7 times as many records per second (test/derive.bench.ts), but in a page with a
-// strict CSP, WASM needs `wasm-unsafe-eval`.
+// server derives records 3.7 times as fast (test/derive.bench.ts). In a page with a strict CSP,
+// WASM needs `wasm-unsafe-eval`.
 
 import { keccakP } from "@noble/hashes/sha3.js";
 import { abytes } from "@noble/hashes/utils.js";
@@ -8,12 +8,15 @@ import { abytes } from "@noble/hashes/utils.js";
 /** Hashes any number of bytes to 32 bytes with Ethereum's keccak-256 (not SHA3-256). Stateless. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array;
 
-/** The number of 32-bit words in the state that absorb input: 136 bytes, little-endian. */
+/**
+ * The rate of the sponge: each permutation absorbs 136 bytes of input, as 32-bit little-endian
+ * words.
+ */
 const rateWords = 34;
 
 /**
- * Hashes with plain JavaScript. Uses the permutation of `@noble/hashes` with its own sponge,
- * because noble's sponge adds 1.1 kB (gzip) to each bundle.
+ * Hashes with plain JavaScript. Uses the permutation of `@noble/hashes`, but its own sponge. The
+ * sponge of `@noble/hashes` adds 1.1 kB (gzip) to each bundle.
  *
  * @throws {TypeError} for anything but a Uint8Array
  */

@@ -1,10 +1,7 @@
 // Decides which characters of untrusted text are shown unchanged. Characters that can hide,
 // reorder, or imitate the text around them are shown as code points.
 
-/**
- * A part of a text that is shown unchanged, or one character that is shown as its code point:
- * "U+202E".
- */
+/** A part of the shown text. If `hidden`, `text` is the code point of one character: "U+202E". */
 type Piece = { text: string; hidden: boolean };
 
 /**
@@ -16,8 +13,8 @@ export const hiddenCharacter =
 const combining = /\p{M}/u;
 
 /**
- * A character needs at most two combining marks in any language. More marks would cover the lines
- * above and below.
+ * A character needs at most two combining marks in any language. With more marks, a character could
+ * cover the text in the lines above and below.
  */
 const combiningMax = 2;
 
@@ -30,8 +27,8 @@ export function inertPieces(text: string): Piece[] {
     const last = pieces.at(-1);
     if (!isHidden && last && !last.hidden) last.text += character;
     else pieces.push({ text: isHidden ? codePoint(character) : character, hidden: isHidden });
-    // A combining mark that follows is also shown as a code point, because it would otherwise
-    // combine with the last digit of the code point before it.
+    // A combining mark after a shown code point is also shown as a code point. Otherwise, the mark
+    // would combine with the last digit of `U+202E`.
     if (isHidden) joined = combiningMax;
   }
   return pieces;
@@ -45,15 +42,13 @@ export const inertText = (text: string): string =>
 
 export const hasHidden = (text: string) => inertPieces(text).some((piece) => piece.hidden);
 
-/**
- * Returns whether a page can show `text` as a name: it is short and has only visible characters.
- */
+/** Returns whether `text` is short and has only visible characters, as a name must. */
 export const isName = (text: unknown, lengthMax = 64): text is string =>
   typeof text === "string" && text.trim() !== "" && text.length <= lengthMax && !hasHidden(text);
 
 /**
- * The limits of the chains and tokens that a service lists. The service refuses a chains file that
- * exceeds them, and a page ignores such entries.
+ * The limits for the chains and tokens that a service lists. The service refuses a chains file with
+ * an entry above a limit. A page ignores such an entry.
  */
 export const chainNameMax = 40;
 export const symbolMax = 32;

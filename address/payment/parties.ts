@@ -4,9 +4,9 @@ import { isSame } from "../abi/hex.ts";
 import type { Intent } from "../intent/intent.ts";
 
 /**
- * Returns, for each call, the lowercase address that can receive the token through the call. For a
- * call to the token, this is the recipient or spender, or undefined if the function is unknown. For
- * any other call, this is the called contract.
+ * Returns for each call the account that can receive the token, as a lowercase address. For a call
+ * to the token, returns the recipient or spender. Returns undefined if the token's function is
+ * unknown. For any other call, returns the target.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {
@@ -15,5 +15,5 @@ export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   });
 }
 
-/** The functions of the token whose arguments show who can receive the token. */
+/** The token's functions whose first argument is the account that can receive the token. */
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;

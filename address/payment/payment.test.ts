@@ -47,7 +47,7 @@ describe("formatUnits and plainUnits", () => {
     ["1000000000000000000", 18, "1"],
   ];
   for (const [amount, decimals, text] of cases) {
-    test(`${amount} with ${decimals} decimals is ${text}`, () =>
+    test(`formatUnits formats ${amount} with ${decimals} decimals as ${text}`, () =>
       assert.equal(formatUnits(amount, decimals), text));
   }
   test("plainUnits does not group digits", () => {

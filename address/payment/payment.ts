@@ -1,5 +1,5 @@
-// `executable-address/payment`: formats amounts, addresses, and shop names for people, in the
-// payment page, the element, link previews, and a shop's own pages.
+// `executable-address/payment`: formats amounts, addresses, and shop names for people. The payment
+// page, the element, link previews, and shops use this module.
 
 import type { AddressRecord } from "../intent/intent.ts";
 
@@ -16,8 +16,8 @@ export { partiesOf } from "./parties.ts";
 export * from "./shop-link.ts";
 
 /**
- * Formats a transfer of `amount` to the address as an ERC-681 link. No page shows this link by
- * default, because the first address in the link is the token, and some wallets pay that address.
+ * Formats a transfer of `amount` to the address as an ERC-681 link. The first address in the link
+ * is the token. Some wallets pay that address, so no page shows this link by default.
  *
  * @param amount base units, decimal
  */
@@ -33,8 +33,9 @@ export function owed(amount: string, balance: string): string {
 
 /**
  * Formats base units for people: "1500000" with 6 decimals is "1.5". Never rounds. A comma or a
- * point separates thousands in some countries and decimals in others. Therefore a thin space
- * separates thousands here, and 1.234 is shown as 1.2340, so that nobody reads it as 1,234.
+ * point separates thousands in some countries and decimals in others. `formatUnits` therefore
+ * separates thousands with a thin space. It adds a zero to 1.234, because 1.2340 cannot be read as
+ * 1,234.
  */
 export function formatUnits(amount: string, decimals: number): string {
   const { whole, part } = splitUnits(amount, decimals);
@@ -59,9 +60,8 @@ function splitUnits(amount: string, decimals: number) {
 }
 
 /**
- * Shortens an address to "0xB9BD…41fe…99c9", for people who compare it with a wallet's display. An
- * address with the same first and last characters is cheap to find, so the text includes a group
- * from the middle.
+ * Shortens an address to "0xB9BD…41fe…99c9", for comparison with a wallet's display. The text
+ * includes a middle group, because an address with equal ends is cheap to find.
  */
 export const shortAddress = (address: string): string =>
   `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(-4)}`;

@@ -1,7 +1,7 @@
 // Creates and reads links to the payment page. A link can name a shop and an order. Anybody can
 // create such a link, so the shop's origin must confirm it. A file at that origin lists the
-// addresses, the recipients of their money, or the keys that sign links. The page shows the shop's
-// name together with its domain.
+// addresses, their recipients, or the keys that sign links. The page shows the shop's name together
+// with its domain.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { describeLength, describeType } from "../errors.ts";
@@ -20,8 +20,8 @@ export type ShopManifest = {
   /** The path of a picture on the same origin, of at most 64 kB. */
   readonly logo?: string;
   /**
-   * Accounts in CAIP-10 format: `eip155:8453:0x…`. Each account is an executable address of the
-   * shop, or receives all the money of such an address.
+   * Accounts in CAIP-10 format: `eip155:8453:0x…`. An account is the shop's executable address, or
+   * the only recipient of that address's money.
    */
   readonly accounts?: readonly string[];
   /** The shop's Ed25519 public keys, 32 bytes each in base64, which verify its links. */
@@ -61,8 +61,9 @@ type LinkOptions = {
  * Signs a link to an address's payment page. With this link, the page shows the shop and the order.
  *
  * @param page `https://pay.example/a/0x…`
- * @throws {InvalidError} if the page has no address; {TypeError} if the shop, the order, or the key
- *   is malformed. The message does not contain the key
+ * @throws {InvalidError} if the page has no address
+ * @throws {TypeError} if the shop, the order, or the key is malformed. The message does not contain
+ *   the key
  */
 export async function signShopLink(page: string, options: LinkOptions): Promise<string> {
   const url = new URL(page);
@@ -100,8 +101,8 @@ export function readShopClaim(search: string): ShopClaim | undefined {
 }
 
 /**
- * Returns the origin of a domain, with `http` for localhost. Returns undefined for anything else,
- * such as an IP address.
+ * Returns the origin of a domain, with `http` for `localhost` and `127.0.0.1`. Returns undefined
+ * for anything else, such as a different IP address.
  */
 export function originOf(shop: string): string | undefined {
   if (/^(localhost|127\.0\.0\.1)(:\d{1,5})?$/.test(shop)) return `http://${shop}`;
@@ -110,9 +111,14 @@ export function originOf(shop: string): string | undefined {
 }
 
 /**
- * Returns the shop if its `manifest` confirms the claim. The manifest must contain the address, or
- * the only recipient of its money, or a key that signed the link. A claim that names an order is
- * confirmed only by a signature.
+ * Returns the shop if its `manifest` file confirms the claim in a link. The file must contain one
+ * of these:
+ *
+ * - the executable address
+ * - the account that receives all its money
+ * - the public key of the link's signature
+ *
+ * If the claim names an order, the file must contain the public key.
  *
  * @throws {Error} if this browser cannot verify signatures
  */
@@ -147,7 +153,7 @@ async function hasSigned(keys: readonly string[], claim: ShopClaim, address: Hex
       if (await crypto.subtle.verify("Ed25519", key, decodeBase64(signature), content)) return true;
     } catch (error) {
       if (!crypto.subtle || (error as Error).name === "NotSupportedError") throw error;
-      // A malformed key or signature confirms nothing.
+      // A malformed key or signature is treated like a wrong signature.
     }
   }
   return false;

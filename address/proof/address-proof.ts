@@ -1,5 +1,5 @@
-// The complete proof of an address in one object. The service returns it, and a receipt contains
-// it. spec/proof.md describes the format.
+// The complete proof of an address in one object. The service and receipts use this format
+// (spec/proof.md).
 
 import { type Hex, isHash, isSame } from "../abi/hex.ts";
 import { describeType, describeValue } from "../errors.ts";
@@ -42,6 +42,7 @@ export type ProvedAddress = Outcome & { readonly execution: ProvedExecution | nu
  *
  * @param trusted the blocks of the outcome and the execution, on the intent's chain
  * @throws {ProofError} the errors of `proveOutcome`; `invalid_proof` if the claimed result differs
+ *   from the proven result
  * @throws {InvalidError} with the faults of the record
  */
 export function verifyAddressProof(
@@ -83,8 +84,8 @@ function compare(what: string, claimed: unknown, found: unknown): void {
     for (const [name, value] of Object.entries(found))
       compare(`${what}.${name}`, fields?.[name], value);
   } else if (claimed !== found) {
-    // The message omits the claim, because a page that rejects a receipt shows this message, and a
-    // reader could mistake the false claim for a fact.
+    // A page shows this message when it rejects a receipt. The message therefore does not contain
+    // the false value. A reader of the message could mistake a false value for a fact.
     throw invalidProof(
       `${what}: expected the proven value ${describeValue(found)}, found a different value`,
     );

@@ -1,6 +1,5 @@
-// Finds a block that a caller can trust, because a quorum of endpoints reports the same hash. A
-// caller with a better source, such as a light client or an L1 oracle, can use a hash from that
-// source instead.
+// Finds a block that a caller can trust: a quorum of endpoints reports the same hash. A caller can
+// instead use a hash from a better source, such as a light client.
 
 import { toQuantity } from "../abi/hex.ts";
 import { describeType, refuseUnknown } from "../errors.ts";
@@ -21,7 +20,7 @@ export type AgreementOptions = {
   readonly confirmations?: number;
 };
 
-/** `head` is the number of the newest block that a quorum of endpoints has. */
+/** `head` is the highest block number that a quorum of endpoints has reached. */
 export type AgreedBlock = {
   readonly chainId: number;
   readonly hash: Hex;
@@ -31,18 +30,17 @@ export type AgreedBlock = {
 };
 
 /**
- * The number of attempts. An attempt can fail, because endpoints can be at different blocks, and a
- * chain can reorganize between two responses.
+ * The number of attempts to agree on a block. An attempt fails if the endpoints are at different
+ * blocks, or if the chain reorganizes meanwhile.
  */
 const attemptsMax = 3;
 
 /**
- * Returns the newest block of `chainId` that is followed by `confirmations` blocks and on which a
- * quorum of `rpcs` agrees.
+ * Returns the newest block of `chainId` on which a quorum of `rpcs` agrees. The block must be
+ * followed by `confirmations` blocks.
  *
  * @throws {ProofError} `no_quorum`, with the response of each endpoint
- * @throws {TypeError} for options that cannot be met, such as a quorum above the number of
- *   endpoints
+ * @throws {TypeError} for impossible options, such as a quorum above the number of endpoints
  */
 export async function blockHashOf(
   rpcs: Rpcs,
@@ -67,7 +65,7 @@ export async function blockHashOf(
 
 /**
  * Returns the block at `number` if a quorum of `rpcs` agrees on it. The chain ID is not checked
- * again: an endpoint of a different chain cannot report the same hash.
+ * again, because a different chain cannot have the same hash.
  */
 export async function agree(rpcs: Rpcs, number: number, quorum: number) {
   const blocks = await Promise.all(
@@ -97,7 +95,7 @@ export const toRpc = (rpc: string | Rpc): Rpc => (typeof rpc === "string" ? http
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
 /**
- * Refuses unknown options. Otherwise, a caller who misspells `quorum` could trust fewer nodes than
+ * Refuses unknown options, because a caller who misspells `quorum` would trust fewer nodes than
  * intended.
  *
  * @throws {TypeError} that names the first unknown option
@@ -113,7 +111,7 @@ export function parseAgreement(rpcs: Rpcs, options: AgreementOptions) {
   if (!Array.isArray(rpcs))
     throw new TypeError(`rpcs: expected a list, found ${describeType(rpcs)}`);
   if (rpcs.length === 0) throw new TypeError("rpcs: expected at least one, found none");
-  // The message contains the node's index instead of its URL, because the URL may contain a key.
+  // The message contains the node's index, because the node's URL may contain a key.
   const twice = rpcs.findIndex((rpc, place) => rpcs.indexOf(rpc) < place);
   if (twice > 0)
     throw new TypeError(`rpcs[${twice}]: is the same as rpcs[${rpcs.indexOf(rpcs[twice])}]`);

@@ -1,10 +1,10 @@
 // The errors of proofs. The error code determines how a program can react.
 
 /**
- * - `invalid_proof`: the proof is invalid for this block hash
- * - `wrong_chain`: the block belongs to a different chain from the intent's
- * - `no_quorum`: too few endpoints agree on a block
- * - `unproved`: no endpoint provided a valid proof, so nothing is known
+ * - `invalid_proof`: the proof is invalid for this block hash.
+ * - `wrong_chain`: the block does not belong to the intent's chain.
+ * - `no_quorum`: too few endpoints agree on a block.
+ * - `unproved`: no endpoint provided a valid proof, so nothing is known.
  */
 export type ProofErrorCode = "invalid_proof" | "wrong_chain" | "no_quorum" | "unproved";
 

@@ -1,5 +1,6 @@
-// Proves the events of a vault in a transaction: the receipt with its logs, the transaction, and
-// the headers from its block up to a block whose hash is trusted.
+// Proves that a vault's events happened in a transaction. A proof contains the transaction, its
+// receipt with the logs, and block headers. The headers lead from the transaction's block to a
+// block whose hash is trusted.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { isSame, toHex } from "../abi/hex.ts";
@@ -25,9 +26,9 @@ import { proveInTrie } from "./trie.ts";
 /**
  * A transaction in a block, and its receipt.
  *
- * `headers` are RLP headers, from the transaction's block to the trusted block, each the parent of
- * the next. If the transaction's block itself is trusted, `headers` contains only that block's
- * header.
+ * `headers` are RLP-encoded block headers, from the transaction's block up to the trusted block.
+ * Each header is the parent of the next header. If the transaction's block itself is trusted,
+ * `headers` contains only that block's header.
  */
 export type TransactionProof = {
   readonly headers: readonly Hex[];
@@ -114,7 +115,7 @@ export function provePayment(
 }
 
 /**
- * Proves the amounts that one transaction returned from `record`.
+ * Proves the amounts that one transaction returned from the address to `recovery`.
  *
  * @throws the errors of `proveOutcome`
  */
@@ -152,7 +153,7 @@ function proveEvents(
   const find = (root: Uint8Array, nodes: unknown, what: string) => {
     const value = proveInTrie(root, key, parseNodes(nodes, what), keccak);
     if (value === undefined)
-      throw invalidProof(`${what}: expected one at index ${index} in the block, found none`);
+      throw invalidProof(`expected a ${what} at index ${index} in the block, found none`);
     return value;
   };
   const logs = readReceiptLogs(find(header.receiptsRoot, proof.receipt, "receipt"));
@@ -211,8 +212,8 @@ function decodeTransfers(logs: readonly Log[]) {
 export type Log = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };
 
 /**
- * Decodes the logs in the receipt of a successful transaction. Ignores the fields that some chains
- * append after the first four, such as the OP Stack for deposits.
+ * Decodes the logs in the receipt of a successful transaction. Ignores fields after the first four.
+ * Some chains append fields, such as the OP Stack for deposits.
  *
  * @throws {ProofError} `invalid_proof` if the receipt is malformed or the transaction failed
  */

@@ -1,6 +1,6 @@
 // Requests proofs, statuses, and records from nodes. The nodes must first agree on the hash of a
 // block. Any node can then provide a proof, because each proof is verified. Balances have no proof,
-// so a status is used only if a quorum of nodes returns it.
+// so a quorum of nodes must return the same status.
 
 import { toHex } from "../abi/hex.ts";
 import { type DecodedCall, decodeExecutions } from "../calldata/execution.ts";
@@ -66,8 +66,8 @@ export async function proveAt(
 }
 
 /**
- * Proves the execution. The nodes must also agree on the block of the execution, which is `agreed`
- * or an earlier block.
+ * Proves the execution. The execution can be in `agreed` or in an earlier block. The nodes must
+ * also agree on that block.
  *
  * @throws {ProofError} `unproved`
  */
@@ -117,8 +117,9 @@ export function findEvents<Found extends object>(
 type Place = Parameters<typeof askEvents>[2] & { readonly blockNumber: number };
 
 /**
- * Proves the effect of a transaction on `record`. The nodes must agree on the block in which a node
- * reports the transaction.
+ * Finds a transaction with `findPlace`, and proves its effect on the address of `record`. Asks one
+ * node after another until a proof succeeds. A quorum of nodes must agree on the block in which a
+ * node found the transaction.
  *
  * @returns undefined if a quorum of nodes does not find the transaction
  * @throws {ProofError} `unproved`
@@ -135,7 +136,7 @@ export async function findProved<Found extends object>(
     const place = await findPlace(rpc);
     if (!place) {
       without += 1;
-      throw new ProofError("unproved", `the node returned no such event of ${record.address}`);
+      throw new ProofError("unproved", `the node returned no matching event of ${record.address}`);
     }
     await assertAgreed(rpcs, place, quorum);
     const { proof, found } = await askEvents(rpc, record, place, prove, options);
@@ -171,7 +172,7 @@ export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Pro
 }
 
 /**
- * Reads the status of `record` at a block, if a quorum of nodes returns the same status.
+ * Returns the status of `record` that a quorum of nodes returns for a block.
  *
  * @throws {ProofError} `no_quorum`
  */
@@ -201,7 +202,7 @@ export async function readAgreed(
 }
 
 /**
- * Returns the decoded factory calls of a transaction: a single call, or each item of a batch.
+ * Decodes the factory calls of a transaction: one call, or each item of a batch.
  *
  * @throws {ProofError} `unproved` if no node has it, or if it does not call the factory
  */
@@ -240,6 +241,6 @@ export async function assertAgreed(
   const agreed = block ? ` (${block.hash})` : "";
   throw new ProofError(
     "unproved",
-    `block ${blockNumber}: expected a hash on which the nodes agree${agreed}, found ${blockHash}`,
+    `block ${blockNumber}: expected a hash that the nodes agree on${agreed}, found ${blockHash}`,
   );
 }

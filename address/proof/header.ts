@@ -20,7 +20,7 @@ const fieldsMax = 64;
 
 /**
  * Decodes a header.
- * @throws {ProofError} `invalid_proof` if `bytes` are not a header
+ * @throws {ProofError} `invalid_proof` if `bytes` do not encode a header
  */
 export function readHeader(bytes: Uint8Array, keccak: Keccak): Header {
   const fields = expectList(decodeRlp(bytes), "header", fieldsMin, fieldsMax);
@@ -45,7 +45,7 @@ export function readHeader(bytes: Uint8Array, keccak: Keccak): Header {
 /**
  * Decodes the header of the block that the caller trusts.
  *
- * @throws {ProofError} `invalid_proof` if `bytes` are the header of a different block
+ * @throws {ProofError} `invalid_proof` if `bytes` are not a header with this `hash`
  */
 export function readTrustedHeader(bytes: Uint8Array, hash: string, keccak: Keccak): Header {
   const found = toHex(keccak(bytes));

@@ -20,7 +20,7 @@ import {
 import { vaultCodes } from "./vault-code.ts";
 
 for (const hardfork of ["prague", "osaka"] as const) {
-  describe(`proofs of a vault's history with the hardfork ${hardfork}`, () => {
+  describe(`proofs of a vault's history, on a chain with the hardfork ${hardfork}`, () => {
     let world: World;
     before(async () => {
       world = await startWorld(undefined, hardfork);

@@ -1,6 +1,6 @@
-// `executable-address/proof/internal`: encoders for a program that simulates a chain and serves its
-// proofs, such as the test of webhook receivers in `executable-address-shop`. The names may change
-// in any release. Other programs should use `executable-address/proof`.
+// `executable-address/proof/internal`: encoders for tests that simulate a chain, for example in
+// `executable-address-shop`. These tests need valid proofs. The names may change in any release.
+// Other programs should use `executable-address/proof`.
 
 export {
   encodeReceipt,

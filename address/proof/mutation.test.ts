@@ -1,5 +1,5 @@
-// Tests that changed proofs are rejected. For each part of a real execution's proof and record, the
-// tests change one byte, shorten the part, repeat the part, or swap the part with another part.
+// Tests that changed proofs are rejected. The tests change each part of a real execution's proof
+// and record. They change one byte, shorten the part, repeat the part, or swap two parts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,6 +1,6 @@
 // Proves the outcome of an address. The block's hash proves a header, and the header's state root
 // proves the account. The hash of the account's code shows whether the address was executed or
-// closed, which is permanent. spec/proof.md describes the format.
+// closed. This outcome is permanent (spec/proof.md).
 
 import { fromHex, type Hex, isHash, toHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
@@ -40,8 +40,8 @@ export type ProofOptions = { readonly factory?: Hex; readonly keccak?: Keccak };
  * Proves the outcome of `record` at `block`.
  *
  * @param record verified here as by `verifyRecord`
- * @throws {ProofError} `wrong_chain`; `invalid_proof` if the proof is not for that account and
- *   block, or if it shows code that is not the code of a vault
+ * @throws {ProofError} `wrong_chain`
+ * @throws {ProofError} `invalid_proof` if the account, the block, or the account's code is wrong
  * @throws {InvalidError} with the faults of the record
  */
 export function proveOutcome(
@@ -70,7 +70,7 @@ export function proveOutcome(
         : undefined;
   if (outcome === undefined)
     throw invalidProof(
-      "account: expected the code hash of a vault of this factory at this time, " +
+      "account: expected a code hash that the vault can have at this time, " +
         `found ${toHex(code)}`,
     );
   return { outcome, block: { number, hash, timestamp } };
@@ -109,7 +109,7 @@ export function parseHexIn(value: unknown, what: string): Uint8Array {
   throw invalidProof(`${what}: expected hex, found ${describeValue(value)}`);
 }
 
-/** The longest path in a trie has one node per nibble of the key, and one final node. */
+/** A path has at most one node per nibble of the key, and one final node. */
 const nodesMax = 65;
 
 /**

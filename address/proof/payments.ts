@@ -30,14 +30,14 @@ export const paymentsMax = 4;
  * omitted.
  */
 const proofCharactersMax = 64_000;
-/** If a node refuses the whole range, only this number of newest blocks is searched. */
+/** If a node refuses a search of all blocks, this number of newest blocks is searched. */
 const rangeBlocks = 9_000;
 
 /**
- * Payments up to `block`. `omitted` is the number of transactions with payments that are not in
- * `payments`. It counts proved transactions, and transactions that a quorum of nodes reports.
- * `disputed` is true if the nodes did not report the same payments: each listed payment is proved,
- * but other payments may be missing.
+ * The largest payments up to `block`, with their proofs. `omitted` is the number of other
+ * transactions with payments. `omitted` includes only transactions that are proved or that a quorum
+ * of nodes reports. `disputed` is true if payments may be missing: a node failed, nodes disagreed,
+ * or a payment was not proved.
  */
 export type PaymentsUpTo = {
   readonly payments: readonly PaymentProof[];
@@ -48,12 +48,13 @@ export type PaymentsUpTo = {
 
 /**
  * Returns the transactions with the largest payments to `record`, up to the block `agreed`, oldest
- * first. A large payment is listed regardless of how many small payments follow. Every node
- * receives the request, and each reported payment is proved. So if one node is honest, the other
- * nodes cannot hide payments or add payments that do not exist.
+ * first. A large payment is listed regardless of how many small payments follow. Asks every node,
+ * so that one node cannot hide a payment that another node reports. Each reported payment is
+ * proved, so that no node can invent a payment.
  *
- * @param since an earlier result; if its block is still part of the chain, only later logs are read
- * @throws {ProofError} `unproved` if no node returns its logs
+ * @param since an earlier result, so that only later logs are read. Ignored if `since` is disputed
+ *   or if its block is not part of the chain
+ * @throws {ProofError} `unproved` if no node answers the requests for the payment logs
  */
 export async function findPayments(
   record: AddressRecord,
@@ -68,8 +69,8 @@ export async function findPayments(
   const before = known?.payments ?? [];
   const from = known ? known.block.number + 1 : 0;
   const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
-  // Selects the largest payments of each report separately. Otherwise, payments that one node
-  // invents could displace the real payments in another node's report.
+  // Selects the largest payments in each node's report separately, because one node can invent
+  // large payments. In a common list, the invented payments could displace the real payments.
   const candidates = distinct(reports.flatMap((report) => largest(report, readAmount)));
   const proved: PaymentProof[] = [];
   let unproved = 0;
@@ -81,7 +82,8 @@ export async function findPayments(
     if (found) proved.push(found);
   }
   const payments = largest([...before, ...proved], sumPayment);
-  // Anybody can pay an address any number of times, so a map keeps the running time linear.
+  // The number of payments is unlimited, because anybody can pay an address. The count must
+  // therefore take linear time.
   const counts = new Map<string, number>();
   for (const { place } of reports.flat())
     counts.set(makeKey(place), (counts.get(makeKey(place)) ?? 0) + 1);
@@ -97,8 +99,8 @@ export async function findPayments(
   };
 
   /**
-   * Proves the payments of a transaction. Returns undefined if a receipt cannot contain the proof,
-   * because it is too large.
+   * Proves the payments of a transaction. Returns undefined if the proof is longer than {@link
+   * proofCharactersMax}.
    */
   async function proofAt(place: Place): Promise<PaymentProof | undefined> {
     await assertAgreed(rpcs, place, quorum);
@@ -116,7 +118,7 @@ export async function findPayments(
 
 /**
  * Reads the payments that each node reports from block `from` to `to`. The result is disputed if a
- * node does not return its logs, or if two nodes report different transactions.
+ * node's requests fail, or if two nodes report different transactions.
  */
 async function readReports(rpcs: Rpcs, record: AddressRecord, from: number, to: number) {
   const answers = await Promise.allSettled(

@@ -8,14 +8,14 @@ import { invalidProof } from "./error.ts";
 export type Rlp = Uint8Array | readonly Rlp[];
 
 /**
- * The topics in a receipt are at the fourth level, and no structure of Ethereum has more than 8
- * levels.
+ * The maximum depth of nested lists. No structure of Ethereum needs more than 8 levels. A receipt,
+ * for example, needs four levels: receipt, logs, log, and topics.
  */
 const depthMax = 8;
 
 /**
  * Decodes one item.
- * @throws {ProofError} `invalid_proof` unless it is the canonical encoding
+ * @throws {ProofError} `invalid_proof` unless `bytes` are the canonical encoding of the item
  */
 export function decodeRlp(bytes: Uint8Array): Rlp {
   const [item, end] = readItem(bytes, 0, 0);
@@ -103,7 +103,8 @@ export function decodeCount(item: Rlp | undefined, what: string): number {
 }
 
 /**
- * Returns `item` if it is a byte string, and has `length` bytes if a length is given.
+ * Returns `item` if it is a byte string of `length` bytes. Without `length`, any byte string is
+ * valid.
  * @throws {ProofError} otherwise
  */
 export function expectBytes(item: Rlp | undefined, what: string, length?: number): Uint8Array {

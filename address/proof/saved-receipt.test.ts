@@ -142,7 +142,7 @@ describe("spec/receipt-vectors.json", () => {
       assert.ok(message !== "accepted" && message.includes(each.says), message);
     });
 
-  test("verifyReceipt describes an invalid value", () => {
+  test("verifyReceipt reports the expected and the found value", () => {
     const [{ record, proof, payments }] = receipts as [SavedReceipt];
     const [{ proof: _, ...shown }] = payments as [SavedReceipt["payments"][number]];
     const { hash, number, timestamp } = shown.block;
@@ -198,8 +198,8 @@ describe("spec/receipt-vectors.json", () => {
   test("verifyReceipt counts the blocks from an execution to a trusted block", () => {
     const { proof, payments } = receipts[2]!;
     const { execution, block } = proof;
-    // The headers lead from the execution's block to the outcome's block, so the caller does not
-    // have to trust the execution's block.
+    // The headers lead from the execution's block to the outcome's block. The caller therefore does
+    // not have to trust the execution's block.
     const found = verifyReceipt(receipts[2], [block.hash, payments[0]!.block.hash]);
     assert.equal(found.execution?.depth, block.number - execution!.block.number);
     assert.ok(found.execution.depth > 1);
@@ -208,7 +208,7 @@ describe("spec/receipt-vectors.json", () => {
 
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
-test("agreeOnReceipt describes an invalid option without a node's URL", async () => {
+test("an error about an invalid option of agreeOnReceipt shows no node's URL", async () => {
   const node = "https://node.example/key";
   for (const [options, message] of [
     [{ rpcs: node }, "rpcs: expected a list, found a string"],
@@ -304,7 +304,7 @@ describe("makeReceipt with several nodes", () => {
       [node, (method, params) => honest(method, params)],
       [(method, params) => honest(method, params), node],
     ] satisfies Rpc[][])
-      test(`makeReceipt proves every payment if one node ${name}`, async () => {
+      test(`makeReceipt proves every payment if one of two nodes ${name}`, async () => {
         const receipt = await makeReceipt(record, { rpcs });
         assert.deepEqual(amountsOf(receipt), ["60", "70"]);
         assert.equal(receipt.paymentsDisputed, true);
@@ -337,8 +337,8 @@ describe("docs/receipt", () => {
   };
   let imports = 0;
   /**
-   * Does the same as {@link say}, but in this process, because a new process that loads viem needs
-   * 0.3 s of CPU time.
+   * Runs a script in this process. A new process ({@link say}) would need 0.3 s of CPU time per
+   * receipt to load viem.
    */
   const sayHere = async (script: string, receipt: unknown) => {
     writeFileSync(path, JSON.stringify(receipt));
@@ -351,7 +351,8 @@ describe("docs/receipt", () => {
     }
   };
   /**
-   * Maps a word in the library's error message to the scripts' error message for the same receipt.
+   * The library and the scripts refuse the same receipt with different messages. Each key is a word
+   * in the library's message. The value matches the scripts' message.
    */
   const reasons: Record<string, RegExp> = {
     format: /another format/,
@@ -408,7 +409,7 @@ describe("docs/receipt", () => {
         assert.equal(status, 1, each.path.join());
         assert.match(stderr, reasons[each.says]!, each.path.join());
       }
-      // According to docs/verifying.md, the scripts do not read these fields.
+      // The scripts accept changes in fields that they do not read (docs/verifying.md).
       for (const each of tampered.filter((one) => one.of < 2 && !isReadBy(script, one)))
         assert.equal((await sayOf(each)).status, 0, each.path.join());
     });

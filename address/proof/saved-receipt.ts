@@ -1,6 +1,6 @@
-// The receipt that a user keeps: the record, and the proofs of its outcome and its payments. To
-// verify a receipt, you need only the hashes of its blocks, so it remains useful after the service
-// is shut down.
+// The receipt that a user keeps: the record, and proofs of its outcome and payments. To verify a
+// receipt, you need only the hashes of its blocks. A receipt therefore remains useful after the
+// service is shut down.
 
 import { type Hex, isHash, isSame } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
@@ -26,8 +26,7 @@ export type SavedReceipt = {
   readonly proof: AddressProof;
   readonly payments: readonly PaymentProof[];
   /**
-   * True if payments may be missing: when the receipt was made, the nodes reported different
-   * payments, a node failed, or a reported payment could not be proved.
+   * True if payments may be missing: a node failed, nodes disagreed, or a payment was not proved.
    */
   readonly paymentsDisputed?: true;
 };
@@ -43,9 +42,9 @@ export type ProvedReceipt = ProvedAddress & {
 };
 
 /**
- * Makes the receipt of `record` with nodes of its chain. If the nodes report different payments, a
- * node fails, or a reported payment cannot be proved, the receipt is marked `paymentsDisputed`. If
- * no node returns its logs, the receipt also lists no payments.
+ * Makes the receipt of `record` with nodes of its chain. Sets `paymentsDisputed` if a node fails,
+ * the reports differ, or a reported payment cannot be proved. If no node answers the requests for
+ * payment logs, the receipt lists no payments.
  *
  * @throws {ProofError} the errors of `proveAddress`
  */
@@ -67,9 +66,9 @@ export async function makeReceipt(
 /**
  * Verifies a receipt from any source.
  *
- * @param hashes the hashes of blocks that the caller knows to belong to the intent's chain. With
- *   "its own", the hashes in the receipt are used. The receipt is then valid only if its blocks
- *   belong to the chain, so compare the blocks by other means.
+ * @param hashes the hashes of blocks that the caller knows to belong to the intent's chain. Pass
+ *   "its own" to use the hashes in the receipt. In this case, you must check yourself that the
+ *   receipt's blocks belong to the chain.
  * @throws {ProofError} `invalid_proof`; the message names the invalid part
  * @throws {InvalidError} with the faults of the record
  */
@@ -94,14 +93,14 @@ export function verifyReceipt(
         `payments: expected the hash of a trusted block, found ${claimed.block.hash}`,
       );
     const { depth: _, ...found } = provePayment(record, proof, block, trust);
-    // The message does not contain the claim, for the same reason as in address-proof.ts.
+    // The message does not contain the false values, because a reader could mistake them for facts.
     if (serialize(found) !== serialize(claimed)) {
       const wanted = `the proven values ${serialize(found).slice(0, 400)}`;
       throw invalidProof(`payments: expected ${wanted}, found different values`);
     }
     return found;
   });
-  // If a receipt listed a payment twice, a reader would count it twice.
+  // A receipt must not list a payment twice, because a reader would count the amount twice.
   const twice = payments.find(
     ({ transactionHash: hash }, index) =>
       payments.findIndex((each) => each.transactionHash === hash) < index,
@@ -116,7 +115,7 @@ export function verifyReceipt(
 /**
  * Checks the blocks of a receipt with the caller's nodes, and returns their hashes.
  *
- * @throws {ProofError} `no_quorum` if the nodes do not agree on a block, or report a different hash
+ * @throws {ProofError} `no_quorum` if the nodes disagree on a block or report a different hash
  */
 export async function agreeOnReceipt(
   value: unknown,
@@ -132,7 +131,7 @@ export async function agreeOnReceipt(
     const what = found ? `have ${found.hash}` : "do not agree";
     throw new ProofError(
       "no_quorum",
-      `block ${number}: expected ${hash} as in the receipt, but the nodes ${what}`,
+      `block ${number}: the receipt contains the hash ${hash}, but the nodes ${what}`,
     );
   });
   return Promise.all(checks);

@@ -204,7 +204,7 @@ describe("RLP", () => {
     }
   });
 
-  test("decoded random bytes are encoded to the same bytes again", () => {
+  test("random bytes that can be decoded are encoded to the same bytes", () => {
     const random = randomFrom(8);
     let accepted = 0;
     for (let i = 0; i < (isLong ? 100_000 : 20_000); i++) {

@@ -1,6 +1,6 @@
 // Verifies proofs in Merkle Patricia tries. A proof consists of the nodes from a trusted root to a
-// key, or to the node that shows that the key is missing. Source: Yellow Paper, appendix D, and
-// EIP-1186, which defines the list of nodes.
+// key. If the key is missing, the last node shows its absence. Source: Yellow Paper, appendix D,
+// and EIP-1186, which defines the list of nodes.
 
 import { toHex } from "../abi/hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";
@@ -8,13 +8,14 @@ import { invalidProof } from "./error.ts";
 import { decodeRlp, expectBytes, type Rlp, sameBytes } from "./rlp.ts";
 
 /**
- * Returns the value at `key` in the trie with this `root`, or undefined if the proof shows that the
- * trie has no such key.
+ * Returns the value at `key` in the trie with this `root`. Returns undefined if the proof shows
+ * that the trie has no such key.
  *
  * @param root 32 bytes
- * @param nodes exactly the nodes on the path to the key, from the root down; a node of less than 32
- *   bytes is contained in its parent
- * @throws {ProofError} `invalid_proof` if the nodes prove neither
+ * @param nodes exactly the nodes on the path to the key, from the root down. A node of less than 32
+ *   bytes is not listed, because its parent contains it
+ * @throws {ProofError} `invalid_proof` if the nodes prove neither a value nor the absence of the
+ *   key
  */
 export function proveInTrie(
   root: Uint8Array,
@@ -64,7 +65,7 @@ export function proveInTrie(
     const node = nodes[used++];
     const found = node && keccak(node);
     if (found && sameBytes(found, hash)) return node;
-    // A malicious parent node can contain more than 32 bytes instead of a hash.
+    // A malicious parent node can contain a longer hash, so the message shows only 32 bytes.
     const wanted = toHex(hash.subarray(0, 32));
     throw invalidProof(`trie: expected node ${wanted}, found ${found ? toHex(found) : "none"}`);
   }

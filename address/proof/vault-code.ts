@@ -1,5 +1,5 @@
-// The two possible codes of a vault, identified by their hashes. contracts/src/Vault.sol writes
-// them: the last 16 bytes of the factory's address between two constant parts.
+// Computes the two possible codes of a vault and their hashes. In a code, two constant parts
+// enclose the last 16 bytes of the factory's address (contracts/src/Vault.sol).
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { fromHex } from "../abi/hex.ts";
@@ -14,8 +14,8 @@ export function vaultCodes(factory: Hex): { executed: Uint8Array; closed: Uint8A
 }
 
 /**
- * Returns 32-byte hashes, which are equal on every chain. `none` is the hash of an account without
- * code.
+ * Returns the hashes of both codes (32 bytes each), which are the same on every chain. `none` is
+ * the code hash of an account without code.
  */
 export function vaultCodeHashes(factory: Hex, keccak: Keccak) {
   const { executed, closed } = vaultCodes(factory);

@@ -116,12 +116,12 @@ describe("spec/proof-vectors.json", () => {
     assert.throws(() => proveOutcome(record, { header, account }, block), {
       code: "invalid_proof",
       message:
-        "account: expected the code hash of a vault of this factory at this time, " +
+        "account: expected a code hash that the vault can have at this time, " +
         `found ${toHex(codeHash)}`,
     });
   });
 
-  test("a transaction of another address proves no execution, recovery, or payment", () => {
+  test("a transaction proves no execution, recovery, or payment of another address", () => {
     const [{ proof }, { record: open }] = vectors as [Vector, Vector];
     const { execution } = proof;
     assert.ok(execution);
@@ -143,7 +143,7 @@ describe("spec/proof-vectors.json", () => {
     const elsewhere = { ...execution.proof, transactionIndex: 1 };
     assert.throws(() => proveExecution(record, elsewhere, block), {
       code: "invalid_proof",
-      message: "receipt: expected one at index 1 in the block, found none",
+      message: "expected a receipt at index 1 in the block, found none",
     });
   });
 
@@ -174,7 +174,7 @@ describe("spec/proof-vectors.json", () => {
     }
   });
 
-  test("verifyAddressProof throws if the execution does not fit the outcome", () => {
+  test("verifyAddressProof throws if the execution contradicts the outcome", () => {
     const [executed, open] = vectors as [Vector, Vector];
     for (const [{ record, trusted, proof }, execution, found] of [
       [executed, null, "expected an object for the outcome executed, found null"],
@@ -215,7 +215,7 @@ describe("spec/proof-vectors.json", () => {
   });
 
   for (const { record, trusted, proof } of vectors) {
-    test(`${proof.outcome}: the proof is valid only if its blocks are trusted`, () => {
+    test(`a proof of the outcome ${proof.outcome} is valid only if its blocks are trusted`, () => {
       const { outcome, block, execution } = verifyAddressProof(record, proof, trusted);
       assert.deepEqual({ outcome, block }, { outcome: proof.outcome, block: proof.block });
       assert.equal(execution?.transactionHash, proof.execution?.transactionHash);

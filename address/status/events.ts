@@ -1,6 +1,6 @@
 // Reads the events of an address. Some nodes limit the range of one request, for example to 10,000
-// or 500 blocks, and some do not have old state. Therefore the search begins with the whole range
-// and narrows the range only if the node refuses it.
+// or 500 blocks. Some nodes do not have old state. The search therefore begins with the whole
+// range, and narrows the range only after a refusal.
 
 import { toQuantity } from "../abi/hex.ts";
 import type { Hex } from "../intent/intent.ts";
@@ -12,8 +12,8 @@ import { parseHex, type Rpc, RpcError, StatusError } from "./rpc.ts";
 type Search = { factory: Hex; vault: Hex; from: number; to: number };
 
 /**
- * The maximum number of JSON-RPC calls in one search. This is enough for 64 ranges of 10,000 blocks
- * and some retries.
+ * The maximum number of log requests after a node refuses a request for the whole range. The limit
+ * is high enough for 64 ranges of 10,000 blocks and some retries.
  */
 const callsMax = 96;
 const firstRangeBlocks = 10_000;
@@ -21,10 +21,10 @@ const firstRangeBlocks = 10_000;
 /**
  * Reads the events of `search.vault`, oldest first. The vault's code must exist at block `to`.
  *
- * If the node refuses the whole range, uses bisection to find the first block at which the vault
- * has code. For the bisection, the node must have old state. The search then reads only this block
- * and later blocks, starting with the newest. The search ends at an `Executed` event, because no
- * other event can precede it.
+ * If the node refuses the whole range, finds the first block with the vault's code. Then reads
+ * shorter ranges backward, from block `to` to this first block. If the node does not have old
+ * state, reads back to block `from` instead. Stops at an `Executed` event, because no other event
+ * of the vault can precede it.
  *
  * @throws {StatusError} `evidence_unavailable` if {@link callsMax} calls do not cover the range
  */

@@ -1,5 +1,5 @@
-// Decodes the factory's events, and finds the events of vaults. A node can return wrong logs, so a
-// log that has a different layout or was not requested is an error.
+// Decodes the factory's events, and finds the events of vaults. A node can return wrong logs. A log
+// that has a different layout or was not requested is an error.
 
 import { countBytes, toQuantity } from "../abi/hex.ts";
 import { topicOf } from "../abi/token.ts";
@@ -104,8 +104,8 @@ const decodeWord = (data: Hex, index: number) =>
   parseQuantity(`0x${data.slice(2 + 64 * index, 66 + 64 * index)}`, "log data");
 
 /**
- * One event of a vault. `vault` and `token` are lowercase. `values` are the uint256 values of the
- * event's data, in order: `held` and `left` of an execution, or the amount of a recovery.
+ * One event of a vault. `vault` and `token` are lowercase. `values` contains the uint256 values of
+ * the event's data. An execution has `held` and `left`, and a recovery has the amount.
  */
 export type VaultEvent = EventReference & {
   name: "Executed" | "Recovered";
@@ -130,7 +130,7 @@ export function vaultEventFilter({ factory, vaults, from, to }: VaultEventSearch
 /**
  * Parses the response to {@link vaultEventFilter}, and sorts the events from oldest to newest.
  *
- * @throws {StatusError} `rpc_inconsistent` for anything except logs of that search
+ * @throws {StatusError} `rpc_inconsistent` unless `logs` is a list of events that match `search`
  */
 export function parseVaultEvents(logs: unknown, search: VaultEventSearch): VaultEvent[] {
   if (!Array.isArray(logs))

@@ -18,14 +18,14 @@ async function search({ from, first, to }: { from: number; first: number; to: nu
 }
 
 describe("findFirstBlock", () => {
-  test("findFirstBlock finds the first block with the change", () =>
+  test("findFirstBlock returns the block in which the state changes", () =>
     fc.assert(
       fc.asyncProperty(histories, async (history) => {
         assert.equal((await search(history)).found, history.first);
       }),
     ));
 
-  test("findFirstBlock reads at most 40 blocks, each only once", () =>
+  test("findFirstBlock reads at most 40 blocks, and no block twice", () =>
     fc.assert(
       fc.asyncProperty(histories, async (history) => {
         const { read } = await search(history);
@@ -35,7 +35,7 @@ describe("findFirstBlock", () => {
       }),
     ));
 
-  test("findFirstBlock reads no old state if the change is recent", () =>
+  test("findFirstBlock reads only the last 127 blocks for a recent change", () =>
     fc.assert(
       fc.asyncProperty(fc.nat(126), async (age) => {
         const { read } = await search({ from: 0, first: 1_000_000 - age, to: 1_000_000 });
@@ -43,7 +43,7 @@ describe("findFirstBlock", () => {
       }),
     ));
 
-  test("findFirstBlock returns the start of the range if the node has no old state", async () => {
+  test("findFirstBlock returns the first block of the range if no state is available", async () => {
     assert.equal(await findFirstBlock({ from: 7, to: 500 }, async () => undefined), 7);
   });
 });

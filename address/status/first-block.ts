@@ -1,13 +1,14 @@
-// Searches for the block of a permanent change, such as a vault's code or a used nonce.
+// Finds the block of a permanent change, such as a vault's code or a used nonce.
 
 /**
  * Finds the first block from `from` to `to` at which a permanent condition is true. The condition
- * must be true at block `to`. The search steps back from `to` in strides that double, because most
- * changes are recent and many nodes have only the state of the last 128 blocks. A stride is never
- * longer than the step that a bisection would make.
+ * must be true at block `to`. The search starts at `to` and doubles its stride with each step back.
+ * Most changes are recent, and many nodes have only the state of the last 128 blocks. A stride
+ * never goes past the middle of the remaining range. The last part of the search is therefore a
+ * bisection.
  *
- * @param isTrueAt returns whether the condition is true at a block, or undefined if the node does
- *   not have the state of that block, which ends the search with the result `from`
+ * @param isTrueAt returns whether the condition is true at a block. Returns undefined if the node
+ *   does not have the block's state. The search then ends, and the result is `from`
  */
 export async function findFirstBlock(
   { from, to }: { readonly from: number; readonly to: number },

@@ -43,7 +43,7 @@ describe("deriveReturns", () => {
     }
   });
 
-  test("a return after the expiry is possible one second after `expirationTimestamp`", () => {
+  test("a return that waits for the expiry is possible one second after it", () => {
     const { returns } = deriveReturns(makeRecord(sample), policy);
     const timed = returns.filter(({ notBefore }) => notBefore !== null);
     assert.deepEqual(
@@ -53,7 +53,7 @@ describe("deriveReturns", () => {
     for (const { notBefore } of timed) assert.equal(notBefore, sample.expirationTimestamp + 1);
   });
 
-  test("anyone can trigger a return, and so can the executor if there is one", () => {
+  test("every return can be triggered by anyone, not only by the executor", () => {
     const { executor, returns } = deriveReturns(makeRecord(sample));
     assert.equal(executor, null);
     for (const { by } of returns) assert.equal(by[0], "anyone");
@@ -72,7 +72,7 @@ describe("the amount that the calls can spend", () => {
     assert.equal(spentBy([sampleCall]), "0");
   });
 
-  test("`spent` is the upper limit of a payment with a tolerance", () => {
+  test("`spent` is the maximum payment that the calls of payWithTolerance accept", () => {
     const { calls, amount } = payWithTolerance({
       ...{ token: usdc, recipient: shop, least: 24n, most: 25n },
     });
@@ -101,7 +101,7 @@ describe("docs/returns.md", () => {
     );
   });
 
-  test("docs/returns.md explains every code of a return", () => {
+  test("docs/returns.md explains every code that deriveReturns can return", () => {
     const spec = readFileSync(new URL("../../spec/service.md", import.meta.url), "utf8");
     const explained = [...page.matchAll(/^- (`[^:]*):/gm)].flatMap(([, codes]) => codesIn(codes!));
     for (const codes of [returnedParts, returnTimes, returnTriggers])

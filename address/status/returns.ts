@@ -1,7 +1,8 @@
-// Derives the return of money that an address cannot use: one row for each mistake that a payer can
-// make. The rows follow from the record and the factory's rules. Only the service knows whether it
-// has an executor. service/executor/test/returns.test.ts makes each mistake on a real chain and
-// compares the result with the row. docs/returns.md shows the same rows.
+// Derives what happens to money that an address cannot use. There is one row for each mistake that
+// a payer can make. A row depends on the record, the factory's rules, and the rules of the
+// service's executor. Only the service knows whether it has an executor. The test
+// service/executor/test/returns.test.ts makes each mistake on a real chain. It compares each result
+// with the row of that mistake. The page docs/returns.md shows the same rows.
 
 import { isSame } from "../abi/hex.ts";
 import type { AddressRecord, Intent } from "../intent/intent.ts";
@@ -36,10 +37,10 @@ export const mistakes = [
 ] as const;
 export type Mistake = (typeof mistakes)[number];
 
-/** The part that is returned: the whole payment, or only the part that the calls do not use. */
+/** The returned part: the whole payment, or only the part that the calls do not use. */
 export const returnedParts = ["all", "excess"] as const;
 
-/** The moment from which a return is possible. */
+/** The times at which a return can become possible. */
 export const returnTimes = [
   "immediately",
   "after_execution",
@@ -69,8 +70,12 @@ export const moneyReturn = object({
    */
   mistake: matching<Mistake>(codePattern),
   /**
-   * The part that is returned. `all`: the whole payment. `excess`: the amount that the calls do not
-   * use, which is at least the part above `spent`.
+   * The part that is returned:
+   *
+   * - `all`: the whole payment.
+   * - `excess`: the part that the calls do not use.
+   *
+   * The calls use at most `spent`, so everything above `spent` is returned.
    *
    * @values returnedParts
    */
@@ -80,8 +85,8 @@ export const moneyReturn = object({
   /** The chain of the return. Null if the payment is returned on the chain on which it arrived. */
   chainId: orNull(chainId),
   /**
-   * The moment from which the return is possible. `after_unblocking` and `after_unpausing` depend
-   * on the token's issuer.
+   * Says when the return becomes possible. `after_unblocking` and `after_unpausing` depend on the
+   * token's issuer.
    *
    * @values returnTimes
    */
@@ -91,11 +96,15 @@ export const moneyReturn = object({
    */
   notBefore: orNull(count),
   /**
-   * Who can trigger the return. `executor`: the service's executor returns the money automatically.
-   * `executor_if_listed`: the executor does so if the service lists the token and the chain.
-   * `executor_on_request`: the executor does so after a request for the address's status or a
-   * report of the payment (`/sent`). `anyone`: anyone can call `recover`. `recovery`: only the
-   * `recovery` address, with `rescue`.
+   * Who can trigger the return:
+   *
+   * - `executor`: the service's executor returns the money automatically.
+   * - `executor_if_listed`: the executor returns the money if the service lists the token and the
+   *   chain.
+   * - `executor_on_request`: the executor returns the money. It may find the money only after a
+   *   status request or a report (`/sent`).
+   * - `anyone`: anyone can call `recover`.
+   * - `recovery`: only the `recovery` address can return the money, by calling `rescue`.
    */
   by: list(matching<(typeof returnTriggers)[number]>(codePattern)),
 });
@@ -104,16 +113,15 @@ export type MoneyReturn = TypeOf<typeof moneyReturn>;
 /** The rules by which the service's executor returns money on the chain of the intent. */
 export const returnPolicy = object({
   /**
-   * The executor returns an excess when this many blocks have followed the execution, or when the
-   * execution is final, whichever is earlier.
+   * The executor returns an excess this many blocks after the execution, or earlier at finality.
    */
   confirmations: count,
   /** The executor acts on a payment when this many blocks have followed the payment. */
   paymentConfirmations: count,
   /**
    * The smallest amount of the intent's token that the executor returns, in base units. The
-   * executor also does not return an amount that is worth less than the cost of the transaction.
-   * Anyone can still return such amounts.
+   * executor also does not return amounts that are worth less than the transaction's cost. Anyone
+   * can still return such amounts.
    */
   amountMin: uint256,
 });
@@ -127,11 +135,11 @@ export const paymentReturns = object({
   /** The requested amount in base units of `token`. The calls need at least this amount. */
   amount: uint256,
   /**
-   * The largest amount that the calls can use, in base units of `token`: the sum of their transfers
-   * and approvals. Null if there is no limit.
+   * The largest amount that the calls can use, in base units of `token`. This amount is the sum of
+   * their transfers and approvals. Null if there is no limit.
    */
   spent: orNull(uint256),
-  /** The last second, in Unix time by the chain's clock, in which the calls can be executed. */
+  /** The last Unix second, by the chain's clock, in which the calls can be executed. */
   expirationTimestamp: count,
   /**
    * The executor's rules. Null if the service has no executor for the chain, or if the executor is
@@ -150,7 +158,7 @@ export type PaymentReturns = TypeOf<typeof paymentReturns>;
 export const policyIn = (answer: unknown): ReturnPolicy | null =>
   fits(paymentReturns, answer) ? answer.executor : null;
 
-/** The part of a row that does not depend on the record. */
+/** The part of a row that is the same for every record. */
 type Rule = Pick<MoneyReturn, "returned" | "when" | "by"> & {
   readonly isAfterExpiry?: true;
   readonly isElsewhere?: true;
@@ -220,16 +228,17 @@ export function deriveReturns(
   };
 }
 
-/** Names of parameters do not change which function is called. */
+/** Matches any parameter names, because they do not affect which function is called. */
 const grantPattern = /^(transfer|approve)\(address [\w$]+, uint256 [\w$]+\)$/;
 
-/** A larger sum is treated as no limit. */
+/** A sum of this amount or more means no limit. */
 const sumMax = 2n ** 128n;
 
 /**
- * Returns the most that the calls can use of the intent's token, in base units. This amount is the
- * sum of the calls' transfers and approvals, because other contracts can take only approved
- * amounts. Null if there is no limit, or if the calls use another function of the token.
+ * Returns the largest amount of the intent's token that the calls can use, in base units. This
+ * amount is the sum of all transfers and approvals in the calls. A target that is not the token can
+ * take only an approved amount. Returns null if there is no limit, or if the calls use another
+ * token function.
  */
 function spentBy({ token, calls }: Pick<Intent, "token" | "calls">): string | null {
   const own = calls.filter(({ target }) => isSame(target, token));

@@ -1,24 +1,24 @@
 // The JSON-RPC calls that are needed to read a status. These functions check every response, so a
-// malformed response causes an error instead of a wrong value.
+// malformed response causes an error.
 
 import { countBytes, fromQuantity, type Hex, lowerHex } from "../abi/hex.ts";
 import { describeValue } from "../errors.ts";
 import type { BlockReference } from "./shape.ts";
 
 /**
- * Sends one JSON-RPC call. Resolves with `result`; rejects with an {@link RpcError} if the node
- * returned an error, and with any other error if the node did not respond.
+ * Sends one JSON-RPC call. Resolves with `result`. Rejects with an {@link RpcError} if the node
+ * returned an error. If the node did not respond, rejects with another error.
  */
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 /**
- * - `rpc_unavailable`: no response, or an error for a call that cannot fail
- * - `rpc_inconsistent`: a malformed response, or responses that contradict each other
- * - `wrong_chain`: the node serves a different chain from the intent's
- * - `block_unknown`: the node's chain does not contain the requested block
- * - `reorganized`: the chain reorganized during every attempt
- * - `token_unreadable`: the token does not answer `balanceOf`
- * - `evidence_unavailable`: the node does not return all of the events that are needed
+ * - `rpc_unavailable`: no response, or an error for a call that cannot fail.
+ * - `rpc_inconsistent`: a malformed response, or responses that contradict each other.
+ * - `wrong_chain`: the node does not serve the intent's chain.
+ * - `block_unknown`: the node's chain does not contain the requested block.
+ * - `reorganized`: the chain reorganized during every attempt.
+ * - `token_unreadable`: the token does not answer `balanceOf`.
+ * - `evidence_unavailable`: the node does not return all necessary events.
  */
 export type StatusErrorCode =
   | "rpc_unavailable"
@@ -41,8 +41,8 @@ export class StatusError extends Error {
 }
 
 /**
- * The node returned an error. `rpcCode` is the code of JSON-RPC, such as {@link invalidParameters},
- * or the HTTP status of a gateway.
+ * The node returned an error. `rpcCode` is a JSON-RPC code, such as {@link invalidParameters}, or a
+ * gateway's HTTP status.
  */
 export class RpcError extends Error {
   readonly rpcCode: number;
@@ -73,8 +73,8 @@ const platform = globalThis as unknown as {
 
 /**
  * Returns JSON-RPC over HTTP POST. A call fails if there is no response within `timeoutMs` (10 s).
- * If the connection fails, for example because the node closed an idle connection, a read is
- * retried once. Transactions are not retried.
+ * If the connection fails, for example because it was idle, a read is retried once. Transactions
+ * are not retried.
  */
 export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: number } = {}): Rpc {
   const fetch = options.fetch ?? ((to, init) => platform.fetch(to, init));

@@ -1,8 +1,7 @@
-// Derives the status of an address: a pure function of its intent, its holdings at one block, and
-// the factory's events up to that block. The library and the service read these facts in different
-// ways, but both derive the status with this rule. service/testing/chain/oracle.ts is an
-// independent implementation of the rule, and a test compares the two implementations on random
-// histories.
+// Derives the status of an address. The only inputs are the intent, the holdings at one block, and
+// the events up to that block. The library and the service read these inputs in different ways, but
+// both use this rule. An independent implementation of the rule is in
+// service/testing/chain/oracle.ts. A test compares the two implementations on random histories.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { zeroAddress } from "../abi/token.ts";
@@ -21,7 +20,7 @@ export type Holding = {
   /** The native balance in wei; 0 if the token is the native coin itself. */
   native: bigint;
   /**
-   * The token balance in base units; undefined if the token does not answer `balanceOf` with a
+   * The token balance in base units. Undefined if the token does not answer `balanceOf` with a
    * word.
    */
   balance: bigint | undefined;
@@ -32,8 +31,9 @@ export const isOpenState = (state: AddressState): boolean =>
   state === "unfunded" || state === "partially_funded" || state === "funded";
 
 /**
- * Returns whether the calls could run at this time if enough money arrived. `stateOf` returns an
- * open state in the same cases, but needs the balance and the exact size of the code.
+ * Returns whether the calls could run now if the address had enough money. On the intent's chain,
+ * the result is true exactly if {@link stateOf} returns an open state. Unlike {@link stateOf},
+ * `isOpenAt` needs neither the balance nor the size of the code.
  */
 export const isOpenAt = (
   intent: Pick<Intent, "chainId" | "expirationTimestamp">,
@@ -52,8 +52,8 @@ export const noPast: Past = { execution: null, recoveries: [] };
  *
  * @param holding the vault's code and balances at `block`
  * @param past all events of the vault up to `block`
- * @throws {StatusError} `rpc_inconsistent` if the code and the events contradict each other;
- *   `token_unreadable` if the token does not answer `balanceOf`
+ * @throws {StatusError} `rpc_inconsistent` if the code and the events contradict each other
+ * @throws {StatusError} `token_unreadable` if the token does not answer `balanceOf`
  */
 export function statusOf(
   { address, intent }: StatusSubject,
@@ -91,8 +91,9 @@ export function statusOf(
 /**
  * Derives the state from the code, the time, and the balance, without events.
  *
- * @throws {StatusError} `token_unreadable`; `rpc_inconsistent` if the code is not a vault's, or if
- *   it is the code of a closed vault before the expiry
+ * @throws {StatusError} `token_unreadable`
+ * @throws {StatusError} `rpc_inconsistent` if the code is not a vault's, or the vault is closed
+ *   before the expiry
  */
 export function stateOf(
   { address, intent }: StatusSubject,
@@ -126,7 +127,7 @@ export function stateOf(
  * Adds later events to `past`.
  *
  * @param events of this vault, oldest first
- * @throws {StatusError} `rpc_inconsistent` if an execution is not the vault's first event, or has a
+ * @throws {StatusError} `rpc_inconsistent` if an execution follows another event, or has a
  *   different token
  */
 export function addEvents(
@@ -143,7 +144,7 @@ export function addEvents(
     }
     if (execution || recoveries.length > 0) {
       throw inconsistent(
-        `${address}: expected one execution before any recovery, found a later one in block ` +
+        `${address}: expected no execution after an execution or recovery, found one in block ` +
           event.blockNumber,
       );
     }

@@ -1,5 +1,5 @@
-// The shape of a report about tokens that a payer sent to an address by mistake: each token, and
-// what happens to it.
+// The shape of a report about tokens that were sent to an address by mistake. The report lists each
+// token and its fate.
 
 import {
   address,
@@ -23,26 +23,26 @@ export const sentToken = object({
   /** The balance of the address in base units, at `block`. */
   amount: uint256,
   /**
-   * The symbol that the contract claims. Anyone can deploy a token with any symbol, so show the
-   * symbol in quotes and with the contract's address. Null if the contract has none, or if it
-   * contains invisible characters.
+   * The symbol that the contract claims. Anyone can deploy a token with any symbol. Show the symbol
+   * in quotes and with the contract's address. Null if the contract has none, or if it contains
+   * invisible characters.
    *
    * @maxLength 32
    */
   symbol: orNull(text),
-  /** The decimals that the contract claims. Null if it claims none. */
+  /** The decimals that the contract claims. Null if the contract claims no decimals. */
   decimals: orNull(integer(0, 255)),
   /**
-   * - `queued`: the executor will return the token to `recovery`
+   * - `queued`: the executor will return the token to `recovery`.
    * - `automatic`: the executor returns native coin, listed tokens, and look-alikes of listed
-   *   tokens without a report
-   * - `payment`: the intent's token, which counts as a payment while the address is open
-   * - `empty`: the address has no balance of the token, for example because it was already returned
-   * - `unmovable`: the token's contract refuses the transfer, needs too much gas, or moves nothing
-   * - `failed`: the executor tried to return the token, but the token's contract moved nothing
-   * - `over_limit`: too many tokens of the address are waiting, or too many tokens of the account
-   *   were reported today
-   * - `left_to_owner`: this service does not return the token
+   *   tokens without a report.
+   * - `payment`: the intent's token, which counts as a payment while the address is open.
+   * - `empty`: the address has no balance of the token, for example after a return.
+   * - `unmovable`: the token's contract refuses the transfer, needs too much gas, or moves nothing.
+   * - `failed`: the executor tried to return the token, but the token's contract moved nothing.
+   * - `over_limit`: exceeds the address's limit of waiting tokens, or the account's daily limit of
+   *   reported tokens.
+   * - `left_to_owner`: this service does not return the token.
    *
    * Anyone can return a token with the factory's `recover`.
    */
@@ -75,16 +75,16 @@ export const sentMoney = object({
   /**
    * The reason why a transaction shows no token:
    *
-   * - `unknown_transaction`: the transaction is not on the intent's chain: it is not mined yet, or
-   *   it is on a different chain
-   * - `failed_transaction`: the transaction was mined but failed, so it moved nothing
+   * - `unknown_transaction`: the intent's chain does not contain the transaction. The transaction
+   *   is not mined yet, or it is on a different chain.
+   * - `failed_transaction`: the transaction was mined but failed, so it moved nothing.
    * - `pays_nothing_here`: the transaction moves no ERC-20 token and no coin to this address. NFTs
-   *   do not count
+   *   do not count.
    */
   problem: orNull(among("unknown_transaction", "failed_transaction", "pays_nothing_here")),
   /** @maxItems 4 */
   tokens: list(sentToken),
-  /** The number of tokens that the transaction moved to the address but that `tokens` omits. */
+  /** The number of tokens that the transaction moved to the address but `tokens` does not list. */
   omitted: count,
 });
 export type SentMoney = TypeOf<typeof sentMoney>;

@@ -26,11 +26,11 @@ export const addressStates = [
 ] as const;
 /**
  * - `unfunded`: the address is open and has no balance of the token.
- * - `partially_funded`: the address is open, but its balance is below the requested amount.
+ * - `partially_funded`: the address is open, but its balance is below the intent's `amount`.
  * - `funded`: the address is open, and its balance is enough to execute now.
  * - `executed`: the calls were executed. Later payments and recoveries do not change this state.
  * - `expired`: `expirationTimestamp` has passed without an execution or a recovery.
- * - `recovered`: a recovery closed the address after the expiration time, so the calls can never be
+ * - `recovered`: a recovery closed the address after the expiration time. The calls can never be
  *   executed.
  */
 export const state = among(...addressStates);
@@ -87,8 +87,8 @@ export const recovery = object({
 export type Recovery = TypeOf<typeof recovery>;
 
 /**
- * The status of an address. It depends only on the record and the chain's state at `block`, so
- * every client that reads this block computes the same status. Amounts are decimal strings in base
+ * The status of an address. The status depends only on the record and the chain's state at `block`.
+ * Every client that reads this block computes the same status. Amounts are decimal strings in base
  * units.
  */
 export const addressStatus = object({
@@ -103,11 +103,11 @@ export const addressStatus = object({
   balance: uint256,
   /** The requested amount in base units of `token`. */
   amount: uint256,
-  /** The last second, in Unix time by the chain's clock, in which the calls can be executed. */
+  /** The last Unix second, by the chain's clock, in which the calls can be executed. */
   expirationTimestamp: count,
   /**
-   * The amounts of `token` and the native coin that `recover` would send now. Empty while the
-   * address is open.
+   * The balances of `token` and the native coin that a call of `recover` would send now. Empty
+   * while the address is open.
    */
   recoverable: list(tokenAmount),
   /** The execution. Null if the calls were not executed. */
@@ -122,9 +122,9 @@ export const executorProgress = object({
   /** The action that the executor has chosen. Null until the executor has decided. */
   purpose: orNull(among("execute", "recover")),
   /**
-   * `waiting`: a transaction will be sent later. `sent`: a transaction was sent and does not have
-   * enough confirmations yet. `given_up`: the executor tries again only if more money arrives or
-   * the operator requests it.
+   * - `waiting`: a transaction will be sent later.
+   * - `sent`: a transaction was sent and does not have enough confirmations yet.
+   * - `given_up`: the executor tries again only if more money arrives or the operator requests it.
    */
   phase: among("waiting", "sent", "given_up"),
   /** The newest transaction that the executor sent. */
@@ -167,26 +167,26 @@ export const elsewhere = object({
    */
   state: among("held", "returned"),
   /**
-   * If `state` is `held`, the transaction of the largest known transfer since the last return that
-   * does not exceed `amount`. Null if no log shows such a transfer. If `state` is `returned`, the
-   * transaction of the recovery. Null if the receipt is not final yet, or if the executor did not
-   * send the recovery.
+   * If `state` is `held`, the transaction that sent the money. Of several transactions since the
+   * last return, the largest known transfer up to `amount` counts. Null if no log shows such a
+   * transfer. If `state` is `returned`, the transaction of the recovery. Null until the recovery is
+   * final, or if the executor did not send the recovery.
    */
   transactionHash: orNull(hash),
 });
 export type Elsewhere = TypeOf<typeof elsewhere>;
 
 /**
- * The status of an address at one block, and information that only this service has (`executor`,
- * `settledAt`, `explorer`, `strays`, `wrongTokens`, and `elsewhere`).
+ * The status of an address at one block, and information that only this service has. The additional
+ * fields are `executor`, `settledAt`, `explorer`, `strays`, `wrongTokens`, and `elsewhere`.
  */
 export const serviceStatus = object({
   ...addressStatus.properties,
   /** The progress of the service's executor, which is information and not evidence. */
   executor: orNull(executorProgress),
   /**
-   * The time of the execution or, without an execution, of the first recovery, in Unix seconds by
-   * the chain's clock. Null if unknown.
+   * The time of the execution, in Unix seconds by the chain's clock. Without an execution, the time
+   * of the first recovery. Null if unknown.
    */
   settledAt: orNull(count),
   /**
@@ -195,13 +195,14 @@ export const serviceStatus = object({
    */
   explorer: orNull(matching(/^https?:\/\//)),
   /**
-   * Native coin and other listed tokens at an open address. This money does not count toward the
-   * amount and can be sent to `recovery` later. Null if the chain could not be read.
+   * Native coin and listed tokens that an open address has in addition to the requested token. Such
+   * money does not count toward the amount and can be sent to `recovery` later. Null if the chain
+   * could not be read.
    */
   strays: orNull(list(tokenAmount)),
   /**
    * Look-alikes of listed tokens, such as bridged USDC, at an address in any state. These tokens do
-   * not count toward the amount and go to `recovery` after the execution or the expiration time.
+   * not count toward the amount. They go to `recovery` after the execution or the expiration time.
    * Null if the chain could not be read.
    */
   wrongTokens: orNull(list(wrongToken)),

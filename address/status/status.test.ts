@@ -1,6 +1,6 @@
 // Tests how a status is read, in the cases that need no chain. The tests in service/chain/status
-// compare the library's status with a real chain, with the service's status, and with the contract,
-// at every step of random histories.
+// use random histories on a real chain. At every step, they compare the library's status with the
+// service and the contract.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -68,7 +68,7 @@ const ofNothing: Record<string, () => unknown> = {
 
 describe("readStatus", () => {
   for (const [code, httpStatus, body, message] of answers) {
-    test(`readStatus throws ${code} for HTTP ${httpStatus} ${body.slice(0, 40)}`, () =>
+    test(`readStatus throws ${code} for a ${httpStatus} response with ${body.slice(0, 40)}`, () =>
       withNode(httpStatus, body, (rpc) =>
         assert.rejects(readStatus(record, { rpc }), (error: status.StatusError) => {
           assert.deepEqual([error.name, error.code], ["StatusError", code]);
@@ -219,7 +219,7 @@ describe("parseVaultEvents", () => {
 });
 
 describe("readEvents", () => {
-  test("readEvents throws if the node does not return events of every block", async () => {
+  test("readEvents throws if 96 log requests do not cover every block", async () => {
     const rpc: status.Rpc = async (method, params) => {
       if (method !== "eth_getLogs") throw new status.RpcError(-32000, "no old state");
       const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
@@ -247,7 +247,7 @@ describe("addEvents", () => {
   } as const satisfies Parameters<typeof addEvents>[2][number];
   const message = (text: string) => ({ code: "rpc_inconsistent", message: text });
 
-  test("addEvents throws if the execution has another token", () => {
+  test("addEvents throws if an execution event and the record name different tokens", () => {
     const other: Hex = `0x${"9".repeat(40)}`;
     assert.throws(
       () => addEvents(record, noPast, [{ ...executed, token: other }]),
@@ -258,9 +258,10 @@ describe("addEvents", () => {
     );
   });
 
-  test("addEvents throws for an execution that follows another event of the vault", () => {
+  test("addEvents throws if an execution follows another execution or a recovery", () => {
     const refusal = message(
-      `${record.address}: expected one execution before any recovery, found a later one in block 8`,
+      `${record.address}: expected no execution after an execution or recovery, found one in ` +
+        "block 8",
     );
     const later = { ...executed, blockNumber: 8 };
     for (const name of ["Executed", "Recovered"] as const) {
@@ -270,7 +271,7 @@ describe("addEvents", () => {
   });
 });
 
-test("isOpenAt is true exactly if the state is open", () => {
+test("isOpenAt returns true for open states, and false for other states", () => {
   const { expirationTimestamp } = record.intent;
   const { closed, executed } = vaultCodeBytes;
   for (const codeBytes of [0, executed, closed]) {

@@ -1,5 +1,5 @@
-// Reads the status of an address from a node of its chain. The status is read without the service,
-// so you can compare it with the service's answer. spec/service.md, "Status", describes the states.
+// Reads the status of an address from a node of its chain. You can compare this status with the
+// service's answer. The states are described in spec/service.md, "Status".
 
 import { countBytes, toQuantity } from "../abi/hex.ts";
 import { encodeBalanceOf } from "../abi/token.ts";
@@ -69,12 +69,9 @@ export { addressStates } from "./shape.ts";
 export type StatusOptions = {
   /** A node of the intent's chain: its URL or a function. */
   rpc: string | Rpc;
-  /**
-   * Reads the status at this block instead of the newest block, for example to check a status of
-   * the service.
-   */
+  /** The hash of the block at which to read the status. Default: the newest block. */
   blockHash?: Hex;
-  /** An earlier status of this record. Its events are not requested again. */
+  /** An earlier status of this record. The events in this status are not requested again. */
   previous?: AddressStatus;
 };
 
@@ -116,7 +113,7 @@ async function readSettled(record: AddressRecord, options: StatusOptions & { rpc
         blockHash ? `the node has no block ${blockHash}` : "the node has no block",
       );
     const reading = await readAt(record, { rpc, block, previous }).catch((error) => ({ error }));
-    // Logs are requested by block number, so they are valid only if the chain still has this block.
+    // Logs are requested by block number. They are valid only if the chain still has this block.
     if (await isCanonical(rpc, block)) {
       if ("error" in reading) throw reading.error;
       return reading;
@@ -141,8 +138,8 @@ async function readHolding(
   const byHash = { blockHash: block.hash, requireCanonical: true };
   let at: unknown = byHash;
   const code = await rpc("eth_getCode", [address, byHash]).catch((error: unknown) => {
-    // A node without EIP-1898 does not accept a block hash as a parameter, so the requests use the
-    // block's number. isCanonical later detects a reorganization.
+    // If the node does not support EIP-1898, it rejects a block hash as a parameter. For such a
+    // node, the requests use the block's number, and `isCanonical` detects a reorganization later.
     if (!(error instanceof RpcError) || error.rpcCode !== invalidParameters) throw error;
     at = toQuantity(block.number);
     return rpc("eth_getCode", [address, at]);
@@ -166,8 +163,9 @@ async function readHolding(
   };
 
   /**
-   * Returns whether the token is the native coin. Also returns false if the node does not support
-   * state overrides, so a status can list the same money as two balances.
+   * Returns whether the token balance and the native balance are the same money. The status must
+   * list the same money only once. If the node does not support state overrides, returns false, and
+   * the status lists both balances.
    */
   async function isOneBalance(balance: bigint) {
     const params = withoutCoinParams(intent.token, address, at);
@@ -204,9 +202,9 @@ async function isCanonical(rpc: Rpc, { number, hash }: BlockReference) {
 }
 
 /**
- * Returns the parameters of an `eth_call` that reads the vault's balance of `token`, with the
- * vault's native balance overridden to zero. Nobody can change the result by sending coins or
- * tokens to other accounts, because the call overrides only the vault's balance.
+ * Returns the parameters of an `eth_call` that reads the vault's balance of `token`. The call
+ * overrides the vault's native balance with zero. The override affects only the vault, so money in
+ * other accounts cannot change the result.
  *
  * @param at a block parameter of `eth_call`
  */
@@ -216,8 +214,8 @@ export function withoutCoinParams(token: Hex, vault: Hex, at: unknown): unknown[
 }
 
 /**
- * Returns whether the token is the native coin. If it is, a call that overrides the vault's native
- * balance with zero returns a lower token balance.
+ * Returns whether the token is the native coin. If it is, overriding the vault's native balance
+ * with zero lowers the token balance.
  *
  * @param answer the response to {@link withoutCoinParams}
  */

@@ -1,13 +1,16 @@
-// Measures how many records per second the library derives from intents, and how many viem derives
-// in the same way. Each derivation starts from the result of JSON.parse, and results in validated
-// fields with checksummed addresses, and in the terms and the address as hex. The output also shows
-// the rate if only the hashes are computed, with the library's keccak. This rate is an upper bound
-// for any library that uses this keccak. "noble's keccak" is the library with noble's complete
-// keccak instead of the library's own sponge. A second benchmark decodes terms to intents, as a
-// lookup does. This benchmark runs once with terms that share addresses and functions, and once
-// with terms that share none. The caches help only in the first run. A third benchmark converts
-// terms from hex to bytes and back. Results are medians. `npm run bench` builds the package first,
-// because users run the built package, and not the TypeScript sources.
+// Measures how many records per second the library and a program with viem derive from intents.
+// Each derivation starts from the result of JSON.parse. The derivation produces validated fields
+// with checksummed addresses, and the terms and the address as hex. The output also shows how often
+// per second the hashes of a derivation can be computed. No library with the same keccak can derive
+// more records per second. The contender "noble's keccak" is this library with noble's sponge
+// instead of its own.
+//
+// A second benchmark decodes terms to intents, as a lookup does. In one set of terms, the addresses
+// and functions repeat. In the other set, they do not. The caches help only with the first set. A
+// third benchmark converts terms from hex to bytes and back.
+//
+// Results are medians. `npm run bench` builds the package first, because users run the built
+// package, and not the TypeScript sources.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -62,10 +65,10 @@ const tuple = {
 } as const;
 
 /**
- * Derives a record with viem, as a program without this library would. All parameters are value
- * types without nesting. viem accepts several spellings of some values, so two intents could share
- * one record. To prevent this, each value is compared with its canonical spelling. viem itself
- * refuses addresses with a wrong checksum.
+ * Derives a record with viem, as a program without this library would. Supports only parameters of
+ * simple types, such as `uint256`. With viem, some values have several spellings, so two intents
+ * could result in the same record. This function therefore throws if a spelling is not canonical.
+ * Addresses with a wrong checksum are refused by viem.
  */
 function viemRecord(intent: Intent): unknown {
   const read = intent.calls.map((call) => {
@@ -142,8 +145,8 @@ let made = 0;
 
 /**
  * Creates intents as a server receives them, parsed from JSON. Each intent has a new salt and a new
- * recovery address, so the checksum of a recovery address is never cached. Tokens and functions
- * occur in many intents.
+ * recovery address. The checksum of a recovery address is therefore never cached. Tokens and
+ * functions occur in many intents.
  */
 function samples(calls: number): Intent[] {
   return Array.from({ length: batch }, () => {
@@ -162,8 +165,8 @@ function samples(calls: number): Intent[] {
 }
 
 /**
- * Creates intents like {@link samples}, but the intents share no addresses or functions. All
- * lengths are the same.
+ * Creates intents like {@link samples}, but the intents share no addresses or functions. All of the
+ * created intents have the same size.
  */
 function strangers(calls: number): Intent[] {
   return samples(calls).map((intent) => {
@@ -215,8 +218,8 @@ const plainToHex = (bytes: Uint8Array) =>
   `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 
 /**
- * Returns a function that computes only the hashes that `makeRecord` computes. The inputs of the
- * hashes are recorded in advance.
+ * Returns a function that computes only the hashes of a derivation. The inputs of the hashes are
+ * recorded before the measurement, from calls to `makeRecord`.
  */
 function hashesAlone(keccak: Keccak): Run {
   const inputs = new Map<number, Uint8Array[]>();
@@ -251,8 +254,8 @@ const contenders: Record<string, () => Contender> = {
 };
 
 /**
- * Measures one program in this process. Each program runs in its own process, so that the garbage
- * and the optimized code of other programs have no effect.
+ * Measures one program in this process. Each program has its own process, without the garbage and
+ * optimized code of other programs.
  */
 function contend(name: string): void {
   const contender = contenders[name]!();
@@ -260,8 +263,8 @@ function contend(name: string): void {
 }
 
 /**
- * Measures processor time, including garbage collection, so that other load on the machine does not
- * affect the result.
+ * Measures processor time, including garbage collection. Other load on the machine does not affect
+ * this time.
  */
 function perSecond(contender: Contender, calls: number): number {
   let done = 0;
@@ -281,8 +284,8 @@ const median = (values: number[]): number => values.sort((a, b) => a - b)[values
 
 /**
  * Alternates between the programs, so that other load on the machine affects all programs equally.
- * Runs each program in several processes, because V8's inlining makes the time differ by 10% from
- * process to process.
+ * Runs each program in several processes, because V8's inlining differs between processes. The time
+ * therefore differs by 10%.
  */
 async function compare(): Promise<void> {
   for (const intent of samples(5)) assert.deepEqual(viemRecord(intent), makeRecord(intent));

@@ -1,5 +1,4 @@
-// A real chain with addresses in every state, and the events that a service would send about these
-// addresses.
+// A real chain with addresses in every state, and the events that a service would send.
 
 import { after } from "node:test";
 import { startWorld } from "../../service/testing/chain/world.ts";

@@ -1,5 +1,5 @@
-// Compares the addresses from the library with the addresses from the deployed contract, for
-// hundreds of intents or, with TESTS=long, for thousands.
+// Compares the library's addresses with the deployed contract's, for hundreds of intents. With
+// TESTS=long, compares thousands.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -61,7 +61,8 @@ const termsCalldata = (terms: Hex): Hex =>
   encodeFunctionData({ abi: paymentFactoryAbi, functionName: "addressOf", args: [terms] });
 
 /**
- * An intent's terms are its ABI encoding, so a selector followed by the terms is valid calldata.
+ * Encodes calldata for `addressOf`. The terms are the ABI encoding of the function's only argument,
+ * the intent.
  */
 const intentCalldata = (terms: Hex): Hex => concatHex([addressOfIntent, terms]);
 

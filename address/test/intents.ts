@@ -1,14 +1,11 @@
-// Generates random intents, together with viem's input for the same intents. Types, names, and
-// values are generated without the library, so that a test can find faults in the library.
+// Generates random intents, together with viem's input for the same intents. The generator does not
+// use the library, so that tests can find the library's faults.
 
 import fc from "fast-check";
 import { type AbiParameter, getAddress } from "viem";
 import type { Hex, Intent } from "../intent/intent.ts";
 
-/**
- * A parameter. Its type and its value are stored twice: as the text of an intent, and in the format
- * that viem expects.
- */
+/** A parameter's type and value, each in the formats of an intent and of viem. */
 type Drawn = { spelled: string; type: string; components?: AbiParameter[]; value: Both };
 type Both = { text: Nested; plain: unknown };
 type Nested = string | Nested[];

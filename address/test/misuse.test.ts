@@ -1,5 +1,5 @@
 // Tests that common programming mistakes, especially with hex and bytes, never result in a wrong
-// address. Hex is accepted everywhere that bytes are. Any other type causes an error.
+// address. A function that takes bytes also takes hex. Any other type causes an error.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

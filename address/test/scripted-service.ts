@@ -10,7 +10,10 @@ import { serve } from "./serve.ts";
 type Answer = { status?: number; headers?: Record<string, string>; body: unknown };
 type Seen = { method: string; url: string; headers: IncomingMessage["headers"]; body: string };
 
-/** Ends the connection without a response, instead of sending a body. */
+/**
+ * A test sets this value as the body of an answer. For such an answer, the service closes the
+ * connection and sends no response.
+ */
 export const hangUp = Symbol();
 
 export const refusal = (status: number, code: string, headers = {}): Answer => ({

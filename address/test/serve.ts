@@ -1,4 +1,4 @@
-// Starts an HTTP server on a free port of this machine for the duration of a test.
+// Starts an HTTP server on a free port for the duration of a test.
 
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";

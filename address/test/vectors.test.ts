@@ -1,6 +1,6 @@
-// Tests the library with spec/vectors.json. contracts/test/Vectors.t.sol tests the factory with the
-// accepted vectors of the same file. `npm run vectors -w address` recomputes terms and addresses.
-// Run that command only if the factory's address or PREFIX has changed in the contracts' snapshot.
+// Tests the library with spec/vectors.json. The test contracts/test/Vectors.t.sol uses the accepted
+// vectors for the factory. `npm run vectors -w address` recomputes terms and addresses. Run that
+// command only if the factory's address or PREFIX has changed in the contracts' snapshot.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ describe("spec/vectors.json", () => {
   });
 
   for (const { name, intent, path, code } of vectors.refused)
-    test(`parseIntent refuses with ${code}: ${name}`, () => {
+    test(`parseIntent throws ${code} (${name})`, () => {
       assert.deepEqual(
         faultsOf(() => parseIntent(intent)),
         [{ path, code }],
@@ -52,7 +52,7 @@ describe("spec/vectors.json", () => {
     });
 
   for (const { name, terms, path, code } of vectors.refusedTerms)
-    test(`decodeTerms refuses with ${code}: ${name}`, () => {
+    test(`decodeTerms throws ${code} (${name})`, () => {
       assert.deepEqual(
         faultsOf(() => decodeTerms(fromHex(terms))),
         [{ path, code }],
@@ -60,7 +60,7 @@ describe("spec/vectors.json", () => {
     });
 
   for (const { path, code, ...valid } of vectors.refusedWhenNew)
-    test(`encodeNewIntent refuses with ${code}: ${valid.name}`, () => {
+    test(`encodeNewIntent throws ${code} (${valid.name})`, () => {
       assert.deepEqual(
         faultsOf(() => encodeNewIntent(valid.intent)),
         [{ path, code }],
@@ -69,7 +69,7 @@ describe("spec/vectors.json", () => {
     });
 
   for (const valid of vectors.accepted)
-    test(`the library accepts: ${valid.name}`, () => {
+    test(`the library accepts a valid intent (${valid.name})`, () => {
       assert.deepEqual(findCautions(valid.intent), []);
       expectValid(valid);
     });
@@ -94,7 +94,10 @@ function faultsOf(run: () => unknown): Fault[] {
   assert.fail("nothing was refused");
 }
 
-/** Replaces the old factory's address in an intent or terms with the current address. */
+/**
+ * Writes the file again for the current contracts. Replaces the factory's address in the vectors,
+ * and recomputes all valid terms and addresses.
+ */
 function update(): void {
   const named = <T extends { name: string }>(list: T[], name: string): T =>
     list.find((vector) => vector.name === name)!;

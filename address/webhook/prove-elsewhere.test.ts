@@ -69,7 +69,7 @@ describe("proveEvent for a payment on another chain", () => {
     }
   });
 
-  test("proveEvent throws `TypeError` without a node of the intent's chain", async () => {
+  test("proveEvent throws `TypeError` if it has no node of the intent's chain", async () => {
     const event = await eventOf("address.funded", { chainId: own.chain.chainId });
     await assert.rejects(prove(event, { rpcs: { [otherId]: [other.rpcUrl] } }), {
       name: "TypeError",
@@ -97,7 +97,7 @@ describe("proveEvent for a payment on another chain", () => {
     }
   });
 
-  test("proveEvent returns `returnedElsewhere` with every returned amount", async () => {
+  test("proveEvent returns `returnedElsewhere` with the amount of each token", async () => {
     const { depth, ...fact } = (await prove(returned)) as { depth: number };
     assert.ok(depth >= 3);
     assert.deepEqual(fact, {
@@ -127,7 +127,7 @@ describe("proveEvent for a payment on another chain", () => {
     assert.equal((await prove(changed(paid, { payment }))).fact, "outdated");
   });
 
-  test("proveEvent returns `unknown` without a node of the other chain", async () => {
+  test("proveEvent returns `unknown` if it has no node of the other chain", async () => {
     for (const rpcs of [[own.rpcUrl], { [own.chain.chainId]: [own.rpcUrl] }]) {
       for (const event of [paid, returned]) {
         assert.deepEqual(await prove(event, { rpcs }), {
@@ -142,7 +142,7 @@ describe("proveEvent for a payment on another chain", () => {
       assert.equal((await prove(await eventOf(type, {}))).fact, "unknown");
   });
 
-  test("proveEvent accepts `rpcs` as a list or by chain", async () => {
+  test("proveEvent accepts `rpcs` as a list, or as one list per chain", async () => {
     const { logs } = await own.pay(record.address, 130n);
     const payment = { ...paid.data.payment!, ...placeOf(logs[0]!), token: own.token };
     for (const chainId of [own.chain.chainId, undefined]) {

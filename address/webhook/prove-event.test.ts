@@ -15,7 +15,7 @@ const { world, node, records, past, paid, pay, eventOf } = await openEventWorld(
 
 type Type = ServiceEvent["type"];
 
-describe("proveEvent", () => {
+describe("proveEvent and proveAddress", () => {
   const options = (confirmations = 0) => ({ rpcs: [world.rpcUrl], confirmations });
   const resultOf = async (event: unknown, record: AddressRecord, given = options()) => {
     try {
@@ -42,7 +42,7 @@ describe("proveEvent", () => {
   ];
 
   for (const [name, type, wanted] of truths) {
-    test(`proveEvent proves ${type} for the ${name} address`, async () => {
+    test(`proveEvent proves the event ${type} of the address ${name}`, async () => {
       const record = records[name]!;
       const found = await proveEvent(await eventOf(record, type), record, options(2));
       for (const [key, value] of Object.entries(wanted))
@@ -60,9 +60,8 @@ describe("proveEvent", () => {
 
   test("proveEvent refuses an event that did not happen", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
-    // The type address.reverted is skipped, because it reports only the current state. The two
-    // events that are added here also happened: the address `executed` has a recovery, and the
-    // address `surplus` was executed.
+    // The type address.reverted is skipped, because it reports only the current state. Two other
+    // events are also true: the recovery of `executed`, and the execution of `surplus`.
     isSo.add("executed address.recovered").add("surplus address.executed");
     let lies = 0;
     for (const [name, record] of Object.entries(records)) {
@@ -86,7 +85,7 @@ describe("proveEvent", () => {
     assert.ok(lies >= 60, String(lies));
   });
 
-  test("proveEvent corrects the false values of a payment's event", async () => {
+  test("proveEvent replaces false values in a payment event with proved values", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const truth = await proveEvent(real, record, options(2));
@@ -107,7 +106,7 @@ describe("proveEvent", () => {
     }
   });
 
-  test("proveEvent refuses a payment with another block or token", async () => {
+  test("proveEvent refuses a payment event with a wrong block, token, or transaction", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const elsewhere = paid[records.executed!.address]!;
@@ -132,7 +131,7 @@ describe("proveEvent", () => {
     assert.match(await resultOf(bare, record), /^(outdated|WebhookError)$/);
   });
 
-  test("proveEvent proves the balance if the payment has no log", async () => {
+  test("proveEvent proves the balance if a payment event names no transaction", async () => {
     const [record, unpaid] = [records.funded!, records.unpaid!];
     const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
     const proveChanged = async (of: AddressRecord, change: object) => {
@@ -203,7 +202,7 @@ describe("proveEvent", () => {
       });
   });
 
-  test("proveEvent returns `outdated` for `reverted` after an execution or recovery", async () => {
+  test("a `reverted` event is outdated after an execution or recovery", async () => {
     for (const name of ["executed", "returned", "surplus", "closed"] as const) {
       const record = records[name]!;
       const reverted = await eventOf(record, "address.reverted");
@@ -217,7 +216,7 @@ describe("proveEvent", () => {
     assert.equal(await resultOf(lie, records.executed!), "outdated");
   });
 
-  test("proveEvent corrects the false values of an execution's event", async () => {
+  test("proveEvent replaces false values in an execution event with proved values", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const truth = await proveEvent(real, record, options());
@@ -270,7 +269,7 @@ describe("proveEvent", () => {
     await assert.rejects(of(other), { name, message });
   });
 
-  test("proveAddress throws if the only node returns wrong logs", async () => {
+  test("proveAddress throws if every node returns wrong logs", async () => {
     const record = records.executed!;
     const withLogs =
       (change: (logs: object[]) => object[]): Rpc =>
@@ -282,7 +281,7 @@ describe("proveEvent", () => {
     const liars: [Rpc, RegExp][] = [
       [
         withLogs((logs) => logs.map((log) => ({ ...log, blockHash }))),
-        /^block \d+: expected a hash on which the nodes agree \(0x[0-9a-f]{64}\), found 0x9{64}$/,
+        /^block \d+: expected a hash that the nodes agree on \(0x[0-9a-f]{64}\), found 0x9{64}$/,
       ],
       [withLogs(() => []), new RegExp(`^no node reports the execution of ${record.address}$`)],
     ];
@@ -292,7 +291,7 @@ describe("proveEvent", () => {
     }
     const rpcs = liars.map(([liar]) => liar);
     const message = new RegExp(
-      `the nodes agree.*, found .*; the node returned no such event of ${record.address}$`,
+      `the nodes agree.*, found .*; the node returned no matching event of ${record.address}$`,
     );
     const proof = proveAddress(record, { rpcs, confirmations: 0 });
     await assert.rejects(proof, { code: "unproved", message });
@@ -390,10 +389,7 @@ describe("proveEvent", () => {
       [{ ...options(), rpcs: [world.rpcUrl, world.rpcUrl] }, "rpcs[1]: is the same as rpcs[0]"],
       [{ ...options(), quorum: 2 }, "quorum: expected an integer from 1 to 1, found 2"],
       [options(-1), "confirmations: expected an integer of at least 0, found -1"],
-      [
-        { rpcs },
-        "confirmations: expected how many blocks must follow the event's block, found nothing",
-      ],
+      [{ rpcs }, "confirmations: expected a number of blocks, found none"],
     ] as const)
       await refused(given, "TypeError", message);
   });

@@ -23,28 +23,29 @@ import { verifyRecord } from "../record.ts";
 import type { AddressState, BlockReference, TokenAmount } from "../status/shape.ts";
 
 /**
- * A fact about an address. Its block is `depth` blocks before the newest block on which the nodes
- * agree. `executed`, `recovered`, `payment`, and `expired` are proved with headers, accounts, and
- * receipts. Balances and `reverted` are the values that a quorum of nodes reports. Amounts are in
- * base units.
+ * A fact about an address. `depth` is the number of blocks after the fact's block that a quorum of
+ * nodes has reached. `executed`, `recovered`, `expired`, `payment`, `paidElsewhere`, and
+ * `returnedElsewhere` are proved with headers, accounts, and receipts. Balances and `reverted` are
+ * the values that a quorum of nodes reports. Amounts are in base units.
  *
  * - `payment`: the total that one transaction paid in `token` according to that token's logs. Check
- *   `token`, because any contract can log anything.
- * - `paidElsewhere`: like `payment`, but on the chain `chainId`, which is not the intent's chain.
- *   This money does not pay the order.
- * - `returnedElsewhere`: the amounts that one transaction sent to `recovery` on the chain
- *   `chainId`, which is not the intent's chain. The order is not affected.
- * - `held`: the current balance. This fact is returned for a payment without a log (native coin),
- *   which cannot be proved.
- * - `notYet`: the chain does not show the event's fact yet, or not at the required depth yet. Have
- *   the event delivered again.
+ *   that `token` is the expected token, because any contract can log anything.
+ * - `paidElsewhere`: the total that one transaction paid on the chain `chainId` instead of the
+ *   intent's chain. This money does not pay the order.
+ * - `returnedElsewhere`: the amounts that one transaction sent to `recovery` on another chain,
+ *   `chainId`. The order is not affected.
+ * - `held`: the current balance. A payment without a log, such as native coin, cannot be proved.
+ *   `proveEvent` returns the balance instead.
+ * - `notYet`: the fact is not on the chain yet, or its block has too few confirmations. Have the
+ *   event delivered again.
  * - `outdated`: the event's fact is no longer true. There is nothing to do.
- * - `unknown`: the type was added in a later version of the service, or the event is about another
- *   chain and cannot be proved with the given endpoints. Accept the event and do nothing.
+ * - `unknown`: the type is newer than this library. Also used for an event about another chain that
+ *   cannot be proved. Accept the event and do nothing.
  * - `reverted`: the address is neither executed nor recovered. Only your own records show whether
  *   the address was executed or recovered before.
  *
- * A fact contains no reference, because the chain has none. Find the order by `address`.
+ * A fact does not contain the order's reference, because the reference is not on the chain. Find
+ * the order by `address`.
  */
 export type ProvedEvent = { readonly address: Hex } & (
   | {
@@ -101,8 +102,8 @@ type RpcsByChain = Rpcs | Readonly<Record<number, Rpcs>>;
 
 /**
  * `confirmations` is the number of blocks that must follow the block of a fact. `rpcs` is a list of
- * nodes of the intent's chain, or an object with one list for each chain ID. To prove events about
- * money on chains other than the intent's, pass an object.
+ * nodes of the intent's chain, or an object of such lists by chain ID. To prove events about money
+ * on chains other than the intent's, pass an object.
  */
 export type ProveEventOptions = Omit<GatherOptions, "rpcs"> & {
   readonly rpcs: RpcsByChain;
@@ -118,7 +119,7 @@ type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
 /**
  * Proves an event with the receiver's nodes, which should have independent operators.
  *
- * @param of the record of the event's address, as stored with the order, or a client to look it up
+ * @param of the record that you stored with the order, or a client that looks up the record
  * @throws {WebhookError} if the chain contradicts the event: reject the event
  * @throws {ProofError} or {ClientError} if the event cannot be proved now: have the event delivered
  *   again
@@ -132,9 +133,7 @@ export async function proveEvent(
 ): Promise<ProvedEvent> {
   refuseUnknownOptions(options);
   if (options.confirmations === undefined)
-    throw new TypeError(
-      "confirmations: expected how many blocks must follow the event's block, found nothing",
-    );
+    throw new TypeError("confirmations: expected a number of blocks, found none");
   if (isOfLaterType(event)) return { address: parseAddress(event.data.address), fact: "unknown" };
   const { type, data } = checkShape(event);
   const record = await findRecord(data.address, of, options);
@@ -170,8 +169,8 @@ export async function proveEvent(
 }
 
 /**
- * Returns the nodes of a chain. Returns undefined if the chain is not the intent's chain and has no
- * nodes.
+ * Returns the nodes of a chain. If the caller passed no nodes for the intent's chain, throws. For
+ * any other chain without nodes, returns undefined.
  */
 function chooseRpcs(rpcs: RpcsByChain, chainId: number, isElsewhere: boolean): Rpcs | undefined {
   const isOneList = typeof rpcs !== "object" || rpcs === null || Array.isArray(rpcs);
@@ -181,11 +180,14 @@ function chooseRpcs(rpcs: RpcsByChain, chainId: number, isElsewhere: boolean): R
   throw new TypeError(`rpcs: expected nodes of chain ${chainId}, found none`);
 }
 
-/** Returns the block of the payment that an event about another chain reports. */
+/** Returns the block of an event's payment, or undefined if the event has no payment. */
 const readPlace = ({ payment }: ServiceEvent["data"]) =>
   payment ? { number: payment.blockNumber, hash: payment.blockHash } : undefined;
 
-/** Returns whether the fact remains true as long as its block is canonical. */
+/**
+ * Returns whether only a reorganization can make the event false. A balance, for example, can
+ * change without a reorganization.
+ */
 const isLasting = ({ type, data: { payment } }: ServiceEvent) =>
   type === "address.payment"
     ? payment?.transactionHash != null
@@ -249,7 +251,7 @@ type RuleInput = {
 
 /**
  * For each event type, a function that proves the fact. Each function returns the fact at the
- * agreed block, or undefined if the fact is not true at that block.
+ * agreed block. If the fact is not true at that block, the function returns undefined.
  */
 const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | undefined>> = {
   async "address.payment"(input) {
@@ -298,8 +300,9 @@ const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | u
 };
 
 /**
- * The functions for events about a chain other than the intent's. A reverted event cannot be
- * proved, because nothing on that chain shows which facts were reported before.
+ * The functions for events about a chain other than the intent's. There is no function for
+ * `address.reverted`. Such an event withdraws an earlier event. No chain can prove which events the
+ * service sent.
  */
 const rulesElsewhere: {
   readonly [Type in ServiceEvent["type"]]?: (typeof rules)[Type];

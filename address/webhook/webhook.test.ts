@@ -48,10 +48,10 @@ describe("verifyWebhook", () => {
     ],
     ["the body is not JSON", "{", headersOf("{"), /^expected a body of JSON, found 1 characters$/],
     [
-      "the event has another ID than the header",
+      "the event's ID differs from the header",
       body,
       headersOf(body, "evt_2"),
-      /^id: expected "evt_2" as in webhook-id, found "evt_1"$/,
+      /^id: expected the webhook-id "evt_2", found "evt_1"$/,
     ],
   ];
   for (const [why, text, headers, message] of refusals) {
@@ -59,7 +59,7 @@ describe("verifyWebhook", () => {
       assert.rejects(verifyWebhook(text, headers, options), { name: "WebhookError", message }));
   }
 
-  test("verifyWebhook throws `TypeError` unless its options contain one valid key", async () => {
+  test("verifyWebhook throws `TypeError` for invalid options", async () => {
     const wrong: [WebhookOptions, string][] = [
       [{}, "expected a secret or a publicKey, found neither"],
       [{ secret, publicKey: "whpk_" }, "expected a secret or a publicKey, found both"],

@@ -1,5 +1,5 @@
-// `executable-address/webhook`: verifies the signature of a delivery (Standard Webhooks 1.0), and
-// proves its event with the receiver's own nodes.
+// `executable-address/webhook`: verifies the signature of a delivery (Standard Webhooks 1.0). Also
+// proves the event with the receiver's own nodes.
 
 import { WebhookError } from "../client/errors.ts";
 import type { ServiceEvent } from "../client/lists.ts";
@@ -43,7 +43,7 @@ export type WebhookOptions = {
  * {@link proveEvent} before you act on the event.
  *
  * @param body the unchanged bytes or text of the request
- * @throws {WebhookError} if no signature is valid, or if the delivery's time is too far from `now`
+ * @throws {WebhookError} if no signature is valid, or the delivery's time is too far from `now`
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -83,7 +83,7 @@ export async function verifyWebhook(
   const event = parse(text);
   if (event?.id !== id)
     throw new WebhookError(
-      `id: expected ${describeValue(id)} as in webhook-id, found ${describeValue(event?.id)}`,
+      `id: expected the webhook-id ${describeValue(id)}, found ${describeValue(event?.id)}`,
     );
   return event;
 }

@@ -1,5 +1,5 @@
-// Builds proofs from the responses of a node. Each proof is verified before it is returned, so a
-// node can withhold a proof but cannot forge one.
+// Builds proofs from the responses of a node. Each proof is verified before it is returned. A node
+// can therefore withhold a proof, but cannot forge one.
 
 import { fromHex, toHex, toQuantity } from "../../abi/hex.ts";
 import { describeType } from "../../errors.ts";
@@ -19,7 +19,7 @@ import { encodeReceipt, encodeTransaction, type Json, listHeaders } from "./fiel
 import { buildProof } from "./trie.ts";
 
 /**
- * Builds the proof of the outcome of `record` at `block`, and returns the proof with its result.
+ * Builds and returns the proof of the outcome of `record` at `block`, with its result.
  *
  * @throws {ProofError} `unproved` if the node does not provide a valid proof
  */
@@ -48,8 +48,7 @@ export async function askOutcome(
 type Place = { readonly blockHash: Hex; readonly transactionHash: Hex };
 
 /**
- * Builds the proof of the events of `record` in a transaction, and returns the proof with its
- * result.
+ * Builds and returns the proof of the events of `record` in a transaction, with its result.
  *
  * @param prove `proveExecution` or `proveRecovery`
  * @throws {ProofError} `unproved`
@@ -76,8 +75,8 @@ type Prove<Found> = (
 ) => Found;
 
 /**
- * Builds the block's tries of transactions and receipts, because no JSON-RPC method returns proofs
- * from these tries.
+ * Builds the block's tries of transactions and receipts, because no JSON-RPC method returns their
+ * proofs.
  */
 async function askTransaction(
   rpc: Rpc,

@@ -1,6 +1,6 @@
 // Encodes headers, receipts, and transactions from JSON-RPC as the bytes that a chain hashes. The
-// caller compares the hash of the bytes, so a wrong assumption about a layout can prevent a proof
-// but never cause a wrong proof.
+// caller compares the hash of the bytes. A wrong layout can therefore prevent a proof, but never
+// cause a wrong proof.
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { fromHex } from "../../abi/hex.ts";
@@ -42,8 +42,9 @@ const headerFields: readonly Field[] = [
 ];
 
 /**
- * The fields that London, Shanghai, Cancun (three fields), and Prague added, and the fields that
- * are planned for Amsterdam.
+ * The header fields that hard forks added, in order. London and Shanghai added one field each,
+ * Cancun three, and Prague one. The fields `blockAccessListHash` and `slotNumber` are planned for
+ * Amsterdam.
  */
 const laterFields: readonly Field[] = [
   ["baseFeePerGas", quantity],
@@ -68,10 +69,10 @@ const avalancheFields: readonly Field[] = [
 ];
 
 /**
- * Yields the headers that a JSON-RPC block can have, beginning with a header that contains every
- * known field. Some nodes, such as Arbitrum's, return fields that are not part of the header, so
- * headers with fewer fields follow. If no listed header has the block's hash, the chain uses a
- * different encoding.
+ * Yields the headers that a JSON-RPC block can have. The first header contains every known field.
+ * The other headers omit the newest fields. Some nodes, such as Arbitrum's, return fields that are
+ * not part of the header. If none of the headers has the block's hash, the chain uses a different
+ * encoding.
  */
 export function* listHeaders(block: Json): Generator<Uint8Array> {
   const first = encode(block, headerFields);

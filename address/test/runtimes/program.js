@@ -1,5 +1,5 @@
-// Runs on every runtime: derives, verifies, and calls a service on `origin`. Prints the results,
-// which the test compares with Node's.
+// Derives an address, verifies a record, and calls a service at `origin`. The test runs this
+// program on every runtime and compares the output with Node's.
 
 import {
   decodeTerms,
