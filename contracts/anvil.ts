@@ -21,10 +21,10 @@ export type Anvil = {
 };
 
 /**
- * The definition of anvil's chain for viem's clients. With viem's own definition, a wait for a
- * receipt may never end. While viem checks whether a transaction was replaced, it misses new
- * blocks, and it looks for the receipt again only in the next block. Anvil mines no further block
- * without another transaction.
+ * The definition of anvil's chain for viem's clients. With viem's own definition of this chain, a
+ * wait for a receipt may never end. While viem checks whether a transaction was replaced, viem
+ * misses new blocks. viem then looks for the receipt again only after another block, but anvil
+ * mines a block only if it gets another transaction.
  *
  * An import of one of viem's chains would also load all of viem's other chains.
  */

@@ -22,7 +22,10 @@ export type Artifact = {
   abi: Abi;
   bytecode: Hex;
   runtime: Hex;
-  /** The bytes of `runtime` into which the constructor writes words, by the ID of the AST node. */
+  /**
+   * The positions in `runtime` at which the constructor writes immutable variables, by the AST node
+   * ID of the variable.
+   */
   immutables: Record<string, { start: number; length: number }[]>;
 };
 

@@ -34,8 +34,8 @@ describe("a chain with the size and gas limits of the Osaka upgrade", () => {
   const termsBytesMax = 24_576;
 
   /**
-   * An intent that calls `calls` of the token, with terms of the maximum length and arguments whose
-   * bits are all set.
+   * Creates and pays an intent with terms of the maximum length. The intent makes `calls` calls of
+   * the token, and all bits of their arguments are set.
    */
   async function largest(calls: number, expirationTimestamp: bigint) {
     const token = await osaka.deploy(demoToken.abi, demoToken.bytecode, ["Dollar", "DUSD", 6]);

@@ -107,8 +107,8 @@ export async function bringDeployer(sender: Sender): Promise<void> {
 }
 
 const alternatives =
-  "Ask the chain's operators for the deployer's code at its address: by EIP-7997, or as a " +
-  "genesis predeploy";
+  "Ask the chain's operators to put the deployer's code at its address, by adopting EIP-7997 or " +
+  "as a genesis predeploy";
 
 /**
  * Checks that the keyless transaction of the deployer would succeed on a chain that lacks the
@@ -126,8 +126,8 @@ export async function assertDeployerDeployable(sender: Client): Promise<void> {
   const { baseFeePerGas } = await getBlock(sender);
   if (baseFeePerGas && baseFeePerGas > gasPrice) {
     throw new Error(
-      `the base fee is ${baseFeePerGas} wei, and the deployer's transaction pays ${gasPrice}: ` +
-        "try again when it is lower",
+      `the base fee is ${baseFeePerGas} wei, but the deployer's transaction pays only ` +
+        `${gasPrice} wei per gas: try again when the base fee is lower`,
     );
   }
   const needed = await estimateGas(sender, {
@@ -142,7 +142,7 @@ export async function assertDeployerDeployable(sender: Client): Promise<void> {
   });
   if (needed > gasMax) {
     throw new Error(
-      `the deployer needs ${needed} gas here, and its transaction is signed for ${gasMax}. ` +
+      `creating the deployer needs ${needed} gas, but its signed transaction allows ${gasMax}. ` +
         alternatives,
     );
   }

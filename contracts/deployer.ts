@@ -1,7 +1,7 @@
-// The keyless deterministic deployer (EIP-7997): CREATE2 of the calldata after a 32-byte salt. The
-// deployer has the same address on nearly every chain, because no key signed its deployment: the
-// transaction's v, r, and s below are chosen values, and the sender is the address that is
-// recovered from these values.
+// The keyless deterministic deployer (EIP-7997). Its calldata is a 32-byte salt and creation code,
+// which it deploys with CREATE2. The deployer has the same address on nearly every chain, because
+// the same signed transaction deployed it there. Nobody has the sender's key: the v, r, and s below
+// are chosen values, and the sender is the address that is recovered from them.
 
 const mask = `7f${"ff".repeat(31)}e0`;
 const body = "3601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3";

@@ -95,7 +95,7 @@ describe("a chain without the deployer", () => {
       chain: anvilChain,
       transport: http(expensive.rpcUrl),
     });
-    const wanted = /needs 171152 gas here, and its transaction is signed for 100000.*EIP-7997/s;
+    const wanted = /needs 171152 gas, but its signed transaction allows 100000.*EIP-7997/s;
     await assert.rejects(bringDeployer(client), wanted);
     await assertUnspent(chain);
   });

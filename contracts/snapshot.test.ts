@@ -31,7 +31,7 @@ describe("the build", () => {
   });
 });
 
-test("SECURITY.md and a forge test cite every numbered assumption", () => {
+test("every numbered assumption is cited in SECURITY.md and in a forge test", () => {
   const read = (path: string) => readFileSync(`${import.meta.dirname}/${path}`, "utf8");
   const numbers = [...read("src/IPaymentFactory.sol").matchAll(/^\/\/\/ (\d+)\. /gm)].map(
     (m) => m[1],

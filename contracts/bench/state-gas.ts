@@ -1,7 +1,7 @@
 // Computes the gas of a transaction under EIP-8037, which charges new state by the byte. The
-// computation uses the transaction's effects under Prague's rules, because no chain here runs
-// Amsterdam's rules yet. Other prices that the same fork may change (EIP-8038, EIP-7976) are not
-// considered.
+// computation starts from a transaction that ran under Prague's rules, because the local chains do
+// not support the Amsterdam upgrade with EIP-8037 yet. Other prices that the same fork may change
+// (EIP-8038, EIP-7976) are not considered.
 
 import type { Address, Hex } from "viem";
 import type { Chain } from "../testing/local-chain.ts";
@@ -16,13 +16,19 @@ const slotBytes = 64;
 
 /** Before EIP-8037: the gas for CREATE2, for each byte of code, and for a new slot. */
 const today = { create: 32_000, codeByte: 200, slot: 20_000 };
-/** The gas that EIP-8037 charges in addition to the state. */
+/**
+ * Under EIP-8037, in addition to the gas for new state: the gas for CREATE2, for each 32-byte word
+ * of code, and for a new slot.
+ */
 const work = { create: 9_000, codeWord: 6, slot: 2_900 };
 
 type Account = { code?: Hex; nonce?: number; storage?: Record<Hex, Hex> };
 type Diff = { pre: Record<Address, Account>; post: Record<Address, Account> };
 
-/** Returns the additional gas of the transaction `hash` compared with Prague's rules. */
+/**
+ * Returns how much more gas the transaction `hash` would cost under EIP-8037 than under Prague's
+ * rules.
+ */
 export async function stateGas(chain: Chain, hash: Hex): Promise<number> {
   const { pre, post } = await chain.client.request<{ Parameters: unknown[]; ReturnType: Diff }>({
     method: "debug_traceTransaction",

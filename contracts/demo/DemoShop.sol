@@ -8,7 +8,8 @@ interface IToken {
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
 }
 
-/// @notice A shop for local chains: takes payments for orders in one token after an `approve`.
+/// @notice A shop for local chains. It takes payments for orders in one token, after the payer has
+/// approved the shop.
 contract DemoShop is ExecutableCaller {
     address public immutable token;
 
@@ -25,9 +26,10 @@ contract DemoShop is ExecutableCaller {
         _take(orderId, amount);
     }
 
-    /// @notice Takes the payment of an order only from the vault of the order's intent, which
-    /// consists of an approval and this call.
-    /// @param expiry, recovery, and salt are the fields of the intent that an order does not define
+    /// @notice Takes the payment of an order from the vault of the order's intent, and rejects all
+    /// other callers. The calls of this intent are an approval and a call of this function.
+    /// @dev An order does not define the intent's `expiry`, `recovery`, and `salt`, so the caller
+    /// passes them.
     function payOrder(
         uint256 orderId,
         uint256 amount,

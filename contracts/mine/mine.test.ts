@@ -12,8 +12,8 @@ const count = Number(factorySalt);
 
 const program = new URL("./mine.ts", import.meta.url).pathname;
 
-describe("the salt of the factory", () => {
-  test("the program refuses a `--from` that is not a number", () => {
+describe("the search for the factory's salt", () => {
+  test("the program refuses a `--from` that is not a nonnegative integer", () => {
     for (const from of ["-1", "1.5", "near"]) {
       const { stderr } = spawnSync(process.execPath, [program, `--from=${from}`], {
         encoding: "utf8",
@@ -28,7 +28,7 @@ describe("the salt of the factory", () => {
     assert.equal(saltOf(count), factorySalt);
   });
 
-  test("a search near the salt finds only this salt", async () => {
+  test("a search of neighboring salts finds only the factory's salt", async () => {
     const search = await newSearch(factoryCreationCode);
     const near = isLong ? 20_000 : 5_000;
     assert.equal(search(count - near, count + near), count);

@@ -18,8 +18,8 @@ if (isMainThread) await mine();
 else await work(workerData as Hex);
 
 /**
- * A message contains the start of a chunk. The response is the lowest count in the chunk that gives
- * a wanted address, or undefined.
+ * Runs a worker thread, which receives the first salt of a chunk. Responds with the lowest salt in
+ * the chunk that gives an address with four leading zero bytes, or undefined.
  */
 async function work(creationCode: Hex): Promise<void> {
   const search = await newSearch(creationCode);

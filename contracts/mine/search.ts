@@ -10,9 +10,9 @@ import { deterministicDeployer } from "../deployer.ts";
 export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
 
 /**
- * @returns a function that searches the counts from `from` (inclusive) to `to` (exclusive), and
- *   returns the lowest count whose salt gives an address with four leading zero bytes
- * @param to at most 2^53
+ * Returns a function that tries the salts of all counts from `from` (inclusive) to `to` (exclusive,
+ * at most 2^53). The function returns the lowest count whose salt gives an address with four
+ * leading zero bytes.
  */
 export async function newSearch(
   creationCode: Hex,

@@ -12,13 +12,13 @@ interface ICollected {
 /// `recovery`.
 /// @dev The contract has no owner and no storage. The contract keeps no tokens. It moves only its
 /// caller's tokens, so nobody else can use a vault's approval. The contract can be replaced,
-/// because the intent, and not the factory, names the contract.
+/// because the factory does not depend on it.
 ///
 /// Assumptions:
 /// 1. `transferFrom` takes exactly the requested amount from the caller. If a token takes more, the
 ///    caller can pay more than `most`. A contract that calls the token cannot prevent this.
-/// 2. During the transfer nothing else pays the recipient. A token with hooks lets the recipient
-///    arrange such a payment, but only at the recipient's own expense.
+/// 2. During the transfer, the recipient receives no other payment of the token. If the token has
+///    hooks, the recipient can cause such a payment, but only the recipient loses money.
 contract Collector {
     /// @notice The caller has `found` base units, or more if `most` is below `least`.
     error TooLittle(address token, uint256 least, uint256 found);
@@ -27,7 +27,7 @@ contract Collector {
     error TooLittleArrived(address token, address recipient, uint256 least, uint256 found);
     /// @notice `token` did not move `amount` from the caller to `recipient`.
     error CollectFailed(address token, address recipient, uint256 amount);
-    /// @notice `token` did not answer `balanceOf(holder)` with a word.
+    /// @notice `token` did not return a 32-byte word for `balanceOf(holder)`.
     error BalanceUnknown(address token, address holder);
 
     /// @notice Moves the caller's balance of `token` to `recipient`, or `most` base units if the
@@ -46,8 +46,8 @@ contract Collector {
                 "transferFrom(address,address,uint256)", msg.sender, recipient, amount
             )
         );
-        // An empty result cannot come from an address without code: balanceOf would have failed
-        // before.
+        // An empty result means success. `token` has code, because otherwise {_balanceOf} would
+        // already have reverted.
         bool isMoved =
             answer.length == 0 || answer.length >= 32 && abi.decode(answer, (uint256)) == 1;
         if (!ok || !isMoved) revert CollectFailed(token, recipient, amount);

@@ -6,9 +6,9 @@ import {Fate, Outcome} from "./Outcome.sol";
 /// @title Conditions
 /// @notice Lets an intent require, in one of its own calls, that another intent was executed or
 /// closed.
-/// @dev `vault` is an argument of a call in the intent, so the intent's creator chooses the
-/// address and must make sure that it is a vault ({Outcome}). The contract has no owner and no
-/// storage. The contract can be replaced, because an intent names the contracts that it calls.
+/// @dev The creator of an intent chooses `vault`, and must make sure that this address is a vault
+/// ({Outcome}). The contract has no owner and no storage. The contract can be replaced, because an
+/// intent names the contracts that it calls.
 contract Conditions {
     /// @notice `vault` was not executed; its outcome is `found`.
     error NotExecuted(address vault, Fate found);
@@ -21,11 +21,12 @@ contract Conditions {
         if (found != Fate.Executed) revert NotExecuted(vault, found);
     }
 
-    /// @notice Reverts unless the intent at `vault` was closed on this chain without running.
+    /// @notice Reverts unless the intent at `vault` was closed on this chain. The calls of a closed
+    /// intent did not run on this chain and can never run on it.
     /// @dev An expired intent is not closed until someone calls `recover`. Anyone can call
-    /// `recover`, even if the vault has no money. On this chain, anyone can close an intent of
-    /// another chain at any time, regardless of its outcome on its own chain. So `vault` must
-    /// belong to an intent of this chain.
+    /// `recover`, even if the vault has no money. `vault` must belong to an intent of this chain.
+    /// If an intent is for another chain, anyone can close its vault here at any time, even if its
+    /// calls ran on the other chain.
     function requireClosed(address vault) external view {
         Fate found = Outcome.outcomeOf(vault);
         if (found != Fate.Closed) revert NotClosed(vault, found);

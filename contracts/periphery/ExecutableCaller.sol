@@ -5,30 +5,30 @@ import {Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
 import {FACTORY} from "./VaultCode.sol";
 
 /// @title ExecutableCaller
-/// @notice A base for targets that act only for an expected intent. The target rebuilds the
-/// intent, call by call, from its own arguments, and accepts only the intent's vault as caller. So
-/// during the execution, the vault has made only the intent's earlier calls before this call, and
-/// can make only the intent's later calls after it.
+/// @notice A base for targets that act only for an expected intent. The target rebuilds the intent,
+/// call by call, from its own arguments, and accepts only the intent's vault as caller. The target
+/// therefore knows all calls that the vault makes before and after this call: the calls of the
+/// intent.
 /// @dev How a target uses this contract:
 ///
 /// - The target sets every field of the intent itself, from its arguments and its own data. An
-///   intent that the caller passes as an argument proves nothing, because everyone has a vault of
-///   some intent.
-/// - The caller must have no code, which {_onlyVaultOf} checks. THE TRAP: after a vault was
-///   executed or closed, its `recovery` can make any call from the vault with `rescue`, including a
-///   call to this target, without the intent's other calls. A vault has no code during its calls,
-///   and always has code afterwards.
-/// - The arguments of a call cannot include the call's own encoding, so the target takes the fields
-///   one by one and encodes the current call itself.
+///   intent that the caller passes as an argument proves nothing, because anyone can create an
+///   intent whose vault calls the target.
+/// - The caller must have no code, which {_onlyVaultOf} checks. The check works because a vault has
+///   no code during its calls, and always has code afterwards. Without this check, the intent's
+///   `recovery` could use `rescue` after the vault was executed or closed, and call the target from
+///   the vault without the intent's other calls.
+/// - A call cannot contain its own encoding as an argument. The target therefore takes the fields
+///   of the intent one by one, and encodes the current call itself.
 abstract contract ExecutableCaller {
     /// @notice The target expects a call from the vault of an intent (`wanted`), but another
     /// address called it (`found`).
     error NotVaultOfIntent(address wanted, address found);
-    /// @notice The caller is the vault, but the vault was already executed or closed: this call is
-    /// a `rescue` by its `recovery`.
+    /// @notice The caller is the intent's vault, but the vault was already executed or closed. The
+    /// intent's `recovery` made this call with `rescue`.
     error NotWithinExecution(address vault);
 
-    /// @param intent as the target rebuilt it, in the standard encoding
+    /// @param intent the intent that the target rebuilt
     function _onlyVaultOf(Intent memory intent) internal view {
         address vault = IPaymentFactory(FACTORY).addressOf(intent);
         if (msg.sender != vault) revert NotVaultOfIntent(vault, msg.sender);

@@ -12,14 +12,16 @@ interface IBalance {
 contract Guards {
     error TooLittleGas(uint256 wanted, uint256 found);
     error BalanceTooLow(address token, address holder, uint256 wanted, uint256 found);
-    /// @notice `token` did not return a word for `balanceOf(holder)`.
+    /// @notice `token` did not return a 32-byte word for `balanceOf(holder)`.
     error BalanceUnknown(address token, address holder);
 
-    /// @notice Reverts unless at least `gas` is left for this call. Before the call, 64/63 of `gas`
-    /// must be left.
+    /// @notice Reverts unless at least `gas` is left for this call. The vault needs at least 64/63
+    /// of `gas` before this call, because a call can pass on at most 63/64 of the remaining gas
+    /// (EIP-150).
     /// @dev Put this call before the call of a target that reads `gasleft()` and does less work
-    /// with little gas. Between two calls, the factory itself spends gas that grows with the second
-    /// call's arguments: less than 2,000 for short arguments, and 6,681 measured with 23,000 bytes.
+    /// with little gas. The factory's code also uses gas between the two calls, so `gas` must be
+    /// higher than the gas that the target needs. The difference grows with the target's arguments:
+    /// it is less than 2,000 gas for short arguments, and 6,681 gas for 23,000 bytes.
     function requireGas(uint256 gas) external view {
         uint256 found = gasleft();
         if (found < gas) revert TooLittleGas(gas, found);

@@ -4,12 +4,12 @@ pragma solidity 0.8.37;
 import {CLOSED_CODE_HASH, EXECUTED_CODE_HASH} from "./VaultCode.sol";
 
 /// @notice The outcome of an intent, as shown by the code at its vault. `Never`: the intent is
-/// neither executed nor closed yet. Until the intent expires, its calls can still run. After that,
-/// the vault can still be closed. `Executed`: its calls ran, once. `Closed`: on this chain, the
-/// calls did not run and can never run. `Executed` and `Closed` are permanent, and their code
-/// hashes are the same on every chain. Only the outcome on the intent's own chain counts. On any
-/// other chain, anyone can close the vault at any time, even while the intent is open or executed
-/// on its own chain.
+/// neither executed nor closed yet. Until the intent expires, its calls can still run. After the
+/// expiry, the vault can still be closed. `Executed`: the calls of the intent ran, exactly once.
+/// `Closed`: on this chain, the calls did not run and can never run. `Executed` and `Closed` are
+/// permanent, and their code hashes are the same on every chain. Only the outcome on the intent's
+/// own chain counts. On any other chain, anyone can close the vault at any time, even while the
+/// intent is open or executed on its own chain.
 enum Fate {
     Never,
     Executed,
@@ -24,8 +24,8 @@ enum Fate {
 /// that the caller trusts for another reason. During its own calls, a vault is still being created,
 /// so the outcome is `Never`.
 library Outcome {
-    /// @return fate read with one EXTCODEHASH, which costs 2,600 gas if the transaction has not
-    /// accessed `vault` before
+    /// @dev Uses one EXTCODEHASH, which costs 2,600 gas if the transaction has not accessed `vault`
+    /// before.
     function outcomeOf(address vault) internal view returns (Fate fate) {
         return fateOf(vault.codehash);
     }

@@ -27,8 +27,8 @@ contract OutcomeProof {
     uint256 private constant STATE_ROOT = 3;
     uint256 private constant NUMBER = 8;
     uint256 private constant TIMESTAMP = 11;
-    /// @dev The number of fields that every header since the first block has. Further fields are
-    /// ignored.
+    /// @dev Block headers have had at least this number of fields since the first block. Additional
+    /// fields are ignored.
     uint256 private constant HEADER_FIELDS_MIN = 15;
     uint256 private constant ACCOUNT_FIELDS = 4;
     uint256 private constant CODE_HASH = 3;

@@ -13,9 +13,8 @@ contract Tip {
     /// @notice Moves `amount` of `token` from the caller to the sender of this transaction.
     /// @dev `tx.origin` pays the gas and receives the tip, regardless of the contracts in between.
     /// `tx.origin` authorizes nothing. With ERC-4337, `tx.origin` is the bundler, for every
-    /// account. EIP-7645 would make `tx.origin` return the caller. The vault itself would then
-    /// receive the tip and keep it for `recovery`, so new intents would have to name another
-    /// contract.
+    /// account. With EIP-7645, `tx.origin` would return the caller, which is the vault. The tip
+    /// would then stay in the vault, so new intents would have to use another contract.
     /// @param amount In base units of `token`.
     function tip(address token, uint256 amount) external {
         (bool ok, bytes memory answer) = token.call(

@@ -288,7 +288,7 @@ describe("OutcomeProof", () => {
     assert.equal((await of(coin.vault)).fate, fate.never);
   });
 
-  test("OutcomeProof agrees with proveInTrie for 300 accounts", async () => {
+  test("OutcomeProof and the library agree on the proofs of 300 accounts", async () => {
     const codes = await Promise.all(
       [executedVault, closedVault].map((address) => client.getCode({ address })),
     );
@@ -330,7 +330,7 @@ describe("OutcomeProof", () => {
     await assert.rejects(by(await oracleOf(zeroHash), evidence), /BlockHashUnknown/);
   });
 
-  test("OutcomeProof proves an outcome 300 blocks later", async () => {
+  test("OutcomeProof accepts a proof for a block that is 300 blocks old", async () => {
     assert.equal((await here(evidence)).fate, fate.executed);
     await client.mine({ blocks: 300 });
     assert.equal((await here(evidence)).fate, fate.executed);

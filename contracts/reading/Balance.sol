@@ -34,8 +34,9 @@ function balanceOf(Holder memory holder, uint256 gasMax) view returns (Balance m
     return Balance(known, amount);
 }
 
-/// @dev Ends a constructor with `answer` as the deployed code, which an eth_call of a creation
-/// returns without deploying it. Assembly, because Solidity cannot choose this code.
+/// @dev Ends a constructor and returns `answer` as the code to deploy. An eth_call of a contract
+/// creation returns this code, but deploys nothing. Assembly, because a Solidity constructor can
+/// return only the contract's compiled code.
 function answerWith(bytes memory answer) pure {
     assembly ("memory-safe") {
         return(add(answer, 32), mload(answer))

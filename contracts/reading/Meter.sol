@@ -6,10 +6,10 @@ import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 /// @title Meter
 /// @notice Reads balances before and after one call. The program runs in the eth_call of a contract
 /// creation, so nothing is deployed. The balances are read from the tokens, not from logs.
-/// @dev Returns `abi.encode(chainId, timestamp, gas, succeeded, answer, before, later)`: `gas` is
-/// the gas that was left when the call started, `answer` is the first 512 bytes that the call
-/// returned or reverted with, and `before` and `later` are Balance[]. A creation returns at most
-/// 24,576 bytes.
+/// @dev Returns `abi.encode(chainId, timestamp, gas, succeeded, answer, before, later)`. `gas` is
+/// the gas that was left when the call started. `answer` is the first 512 bytes that the call
+/// returned or reverted with. `before` and `later` are arrays of Balance. A creation returns at
+/// most 24,576 bytes.
 contract Meter {
     /// @dev The gas for reading one balance. Circle's proxied tokens need 10,000. If a token burns
     /// all of this gas, the balance is unknown.

@@ -17,9 +17,9 @@ contract Probe {
         uint256 balance;
     }
 
-    /// @dev The gas for reading one balance. This gas is enough for any proxied token. If 150
-    /// tokens burn all their gas, the total gas exceeds a node's limit and the call fails. The
-    /// service then reads fewer addresses per call.
+    /// @dev The gas for reading one balance. This gas is enough for any proxied token. If many
+    /// tokens (for example, 150) burn all this gas, the total exceeds a node's gas limit and the
+    /// eth_call fails. The service then reads fewer addresses per call.
     uint256 private constant BALANCE_GAS = 1_000_000;
 
     constructor(Holder[] memory holders) {

@@ -10,7 +10,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// @dev The seven words at the start of an intent: everything except the calls themselves.
     uint256 private constant INTENT_BYTES_MIN = 7 * 32;
 
-    /// @dev Has no arguments, because the refused caller knows its own address.
+    /// @dev Has no arguments, because the caller already knows its own address.
     error NotFactory();
 
     /// @inheritdoc IPaymentFactory
@@ -44,7 +44,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
         external
         returns (address vault)
     {
-        // Argument 0 is the intent, and argument 1 is the tokens after the intent.
+        // The list of tokens (argument 1) follows the intent, so the intent ends where this list
+        // starts.
         vault = _settle(intent, _argument(1));
         for (uint256 i = 0; i < tokens.length; ++i) {
             // Each token gets a separate call, so that all effects of a failing token are reverted.
@@ -76,7 +77,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         returns (bytes memory result)
     {
         if (msg.sender != intent.recovery) revert NotRecovery(intent.recovery, msg.sender);
-        // Argument 0 is the intent, and argument 3 is the data after the intent.
+        // The data (argument 3) follows the intent, so the intent ends where the data starts.
         address vault = _settle(intent, _argument(3));
         bool ok;
         (ok, result) = Vault(vault).act(target, value, data);
@@ -84,9 +85,9 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @inheritdoc IPaymentFactory
-    /// @dev Terms must start with the offset 32, as in {execute}. {_settle} always writes that
-    /// offset, so no money could be recovered from an address of other terms. Such an address is
-    /// never returned.
+    /// @dev Terms must start with the offset 32. {_settle} always writes this offset, so money at
+    /// the address of other terms could never be recovered. The function reverts instead of
+    /// returning such an address.
     function addressOf(Intent calldata intent) external view returns (address vault) {
         uint256 start = _argument(0);
         if (start != 4 + 32) revert NotCanonical(start, msg.data.length);
@@ -103,9 +104,10 @@ contract PaymentFactory is IPaymentFactory, Vault {
 
     /// @notice Sends the whole balance of one token (zero address: native coin) to `recovery`. Only
     /// the factory itself can call this function.
-    /// @dev The amount is measured, so that fees and false results of a transfer do not matter. A
-    /// transfer that does not return true is not a success even if the balance fell: a hook may
-    /// have recovered the token during the transfer, and that recovery emitted its own event.
+    /// @dev Measures the amount, because a token can take a fee or return a false result. If a
+    /// transfer returns false, emits {RecoveryFailed} even if the vault's balance fell. In this
+    /// case, a hook may have recovered the token during the transfer, and the hook's recovery
+    /// already emitted {Recovered}.
     function sweepToken(address vault, address token, address recovery) external {
         if (msg.sender != address(this)) revert NotFactory();
         bool native = token == address(0);
@@ -136,9 +138,10 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @dev Returns the vault if it is over. Otherwise closes the vault without running its calls,
-    /// or reverts if the vault is still open. The vault's terms are the offset 32, with which all
-    /// terms start, and the calldata from the start of the intent to `end`. Words beyond `end` do
-    /// not belong to the terms, so the intent's first seven words must be before `end`.
+    /// or reverts if the vault is still open. The vault's terms consist of a word (the offset 32)
+    /// and the calldata from the start of the intent to `end`. The caller can choose the words
+    /// after `end`, because they are not part of the terms. The seven words at the start of the
+    /// intent must therefore be before `end`.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
         uint256 start = _argument(0);
         if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);
@@ -152,9 +155,9 @@ contract PaymentFactory is IPaymentFactory, Vault {
         emit Closed(vault);
     }
 
-    /// @dev Reverts with the vault's own reason. If there is no reason, the vault ran out of gas,
-    /// the terms do not encode calls, or the calls requested the vault's own execution, which would
-    /// create the vault twice.
+    /// @dev Reverts with the vault's own reason, if there is one. The reason is empty if the vault
+    /// ran out of gas or if the terms do not encode calls. It is also empty if the intent's calls
+    /// execute the intent itself, because the factory cannot create the vault twice.
     function _create(address vault, bytes memory initCode) private {
         address created;
         // Assembly, because Solidity creates only code that it compiled, and reverts only with data
@@ -206,8 +209,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return address(uint160(uint256(hash)));
     }
 
-    /// @dev Returns the position in the calldata of the argument at `index`, whose head is an
-    /// offset.
+    /// @dev Returns the byte of the calldata at which the argument `index` starts. The head of this
+    /// argument must be an offset.
     function _argument(uint256 index) private pure returns (uint256 start) {
         return 4 + uint256(bytes32(msg.data[4 + 32 * index:]));
     }

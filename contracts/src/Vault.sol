@@ -10,15 +10,17 @@ interface IERC20 {
     function approve(address spender, uint256 amount) external returns (bool);
 }
 
-/// @notice Runs inside a vault: the vault's constructor, and its permanent behavior.
-/// @dev This code is part of the factory, and a vault borrows the code with DELEGATECALL. The code
-/// serves only a vault (`address(this)` is not the factory) that the factory itself calls or
-/// creates.
+/// @notice Contains the code that runs in a vault: the vault's constructor, and the functions for
+/// later calls.
+/// @dev This code is part of the factory, and a vault runs it with DELEGATECALL. The external
+/// functions run only in a vault (`address(this)` is not the factory), and only if the factory
+/// calls or creates this vault.
 abstract contract Vault {
-    /// @dev The start of a vault's init code, which the terms follow. The first 28 bytes are code.
-    /// The code calls the creator with DELEGATECALL, with all bytes after the code as input, and
-    /// then deploys the result or reverts with it. The last four bytes are the selector of
-    /// {onCreation}, so the input is a call of {onCreation} with the terms.
+    /// @dev The start of a vault's init code. The rest of the init code is the terms. The first 28
+    /// bytes are code that calls the creator with DELEGATECALL. The input of this call is all bytes
+    /// after the code. If the call succeeds, the code deploys the call's result. Otherwise, the
+    /// code reverts with this result. The last four bytes of PREFIX are the selector of
+    /// {onCreation}, so the DELEGATECALL runs {onCreation} with the terms.
     ///
     ///     PUSH0 PUSH0                                   result: no memory reserved
     ///     PUSH1 28 CODESIZE SUB                         size of the input
@@ -61,7 +63,7 @@ abstract contract Vault {
 
     address private immutable FACTORY = address(this);
 
-    /// @dev Has no arguments, because the refused caller knows its own address.
+    /// @dev Has no arguments, because the caller already knows its own address.
     error NotVault();
     /// @notice The factory was created at `found`. The first four bytes of its address must be
     /// zero, because the permanent code omits them.
@@ -74,8 +76,9 @@ abstract contract Vault {
 
     constructor() {
         if (uint160(address(this)) > type(uint128).max) revert NotMined(address(this));
-        // Assembly, because Solidity cannot request a single opcode. Without MCOPY (before Cancun),
-        // executions would work and recoveries would not, so the creation fails.
+        // Assembly, because Solidity has no statement for the opcode MCOPY. This MCOPY makes the
+        // creation fail on a chain without MCOPY (before Cancun), where executions would work, but
+        // recoveries would not.
         assembly ("memory-safe") {
             mcopy(0, 0, 0)
         }
@@ -100,8 +103,8 @@ abstract contract Vault {
         }
     }
 
-    /// @notice Makes a call from a vault that is over. If the target fails, returns false and does
-    /// not revert. Runs only inside a vault that the factory calls.
+    /// @notice Makes a call from a vault that was executed or closed. If the target fails, returns
+    /// false and does not revert. Runs only inside a vault that the factory calls.
     function act(address target, uint256 value, bytes calldata data)
         external
         onlyVault
@@ -127,15 +130,15 @@ abstract contract Vault {
         return size == 0 || (size >= 32 && uint256(word) == 1);
     }
 
-    /// @dev Returns whether `selector` belongs to a function for which every result except true is
-    /// a failure.
+    /// @dev Returns whether `selector` belongs to a function that must return either true or an
+    /// empty result.
     function _isTokenCall(bytes4 selector) private pure returns (bool) {
         return selector == IERC20.transfer.selector || selector == IERC20.approve.selector
             || selector == IERC20.transferFrom.selector;
     }
 
-    /// @dev Requires code at a target only if the result is empty. A target that returns a result
-    /// has code, or is a precompile, which changes nothing.
+    /// @dev Checks whether a target has code, but only if the target's result is empty. A target
+    /// that returns data has code or is a precompile, and a precompile cannot change the state.
     function _run(Call[] calldata calls) private {
         for (uint256 i = 0; i < calls.length; ++i) {
             Call calldata one = calls[i];
@@ -152,9 +155,9 @@ abstract contract Vault {
         }
     }
 
-    /// @dev The selector is computed from the displayed signature, so that no other function can
-    /// run. `size` is the size of the target's result, and `word` its first word if `size` is at
-    /// least 32.
+    /// @dev Computes the selector from the signature that is shown to people, so that the call
+    /// cannot select a different function. `size` is the size of the target's result. If `size` is
+    /// at least 32, `word` is the first word of the result.
     function _call(address target, Call calldata one)
         private
         returns (bool ok, bytes4 selector, uint256 size, bytes32 word)

@@ -39,8 +39,9 @@ contract AddressOfTest is Fixture {
         check(!ok && keccak256(answer) == keccak256(wanted), "NotCanonical");
     }
 
-    /// @dev Without its own check, {addressOf} would accept some of these offsets, because the
-    /// value of each field also fits the type of the next field.
+    /// @dev {addressOf} must check the offset explicitly. If the offset is below 32, {addressOf}
+    /// reads the wrong words as the intent's fields, and the type checks do not detect all wrong
+    /// words.
     function test_NotCanonical_ifTheOffsetIsBelow32() public {
         Intent memory intent = plainIntent();
         for (uint256 offset = 0; offset < 32; ++offset) {
@@ -54,8 +55,8 @@ contract AddressOfTest is Fixture {
         }
     }
 
-    /// @dev If the factory accepted such an intent, {addressOf} would return an address that
-    /// executes or waits, but whose money can never be recovered.
+    /// @dev If the factory accepted such an intent, {addressOf} would return an address whose money
+    /// can never be recovered.
     function test_aRecoveryOrExpiryThatExceedsItsType_hasNoAddress(uint256 bit) public {
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, plainIntent());
         (bool ok,) = address(factory).staticcall(data);
@@ -141,7 +142,7 @@ contract AddressOfTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    /// @dev The same values, with the intent moved after a word that is never read.
+    /// @dev The calldata encodes the same intent, but contains an unused word before it.
     function test_theIntentMovedInTheCalldata_resultsInADifferentAddress(bytes32 gap) public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -153,7 +154,7 @@ contract AddressOfTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
-    /// @dev The same values in another layout, in which a gap precedes the calls.
+    /// @dev The terms encode the same intent, but contain an unused word before its calls.
     function test_aDifferentLayout_resultsInADifferentAddress() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -194,8 +195,8 @@ contract AddressOfTest is Fixture {
         equal(vault.code.length, 0, "code");
     }
 
-    /// @dev If one word of valid calldata is replaced, the call reverts, has the same effect, or
-    /// has no effect.
+    /// @dev Replacing one word of valid calldata cannot redirect money: the merchant gets the whole
+    /// amount, or all money stays in the vault.
     function test_anyChangedWord_paysTheMerchantOrNoOne(uint256 index, uint256 word, bool small)
         public
     {

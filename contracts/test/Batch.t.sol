@@ -128,7 +128,8 @@ contract BatchTest is Fixture {
         equal(token.balanceOf(MERCHANT), 2 * AMOUNT, "paid");
     }
 
-    /// @dev The expensive item needs more than a third of the gas.
+    /// @dev The last of three items needs more than a third of the gas. It can use the gas that the
+    /// other items do not need.
     function test_gasThatOtherItemsDoNotUse_isAvailableToTheLast() public {
         Intent memory dear = intentOf(plainCall(address(shop), "stock(uint256)", abi.encode(30)));
         Intent memory first = plainIntent();
@@ -159,7 +160,8 @@ contract BatchTest is Fixture {
         check(factory.batch(list(execution(intent)))[0] == vault, "done");
     }
 
-    /// @dev The execution happens before the fork, so both chains contain the execution.
+    /// @dev Changes the chain ID after the execution, as a fork would. The executed vault exists on
+    /// both chains.
     function test_anExecutionBeforeAFork_countsAsDoneOnBothChains() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -251,7 +253,7 @@ contract BatchTest is Fixture {
         }
     }
 
-    /// @dev If a target calls `batch`, events of failed items name the target as the caller.
+    /// @dev If a target calls `batch` itself, `caller` in the {ItemFailed} events is the target.
     function test_aBatchWithinAnItem_namesItsOwnCaller() public {
         Batcher batcher = new Batcher(factory);
         Intent memory intent = intentOf(plainCall(address(batcher), "spoil()", ""));
@@ -264,8 +266,7 @@ contract BatchTest is Fixture {
         check(vaults[0] == vault, "executed");
     }
 
-    /// @dev The call as an intent contains it: the signature with its tuple, and the encoded
-    /// arguments.
+    /// @dev Returns a call of {execute} for use in an intent.
     function executeCall(Intent memory intent) private view returns (Call memory) {
         string memory signature =
             "execute((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256))";

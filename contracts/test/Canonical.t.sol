@@ -13,14 +13,16 @@ contract CanonicalTest is Fixture {
     address private constant THIEF = address(0x7417EF);
     uint256 private constant INTENT_BYTES_MIN = 224;
 
-    /// @dev The calldata positions after the heads of the arguments of `recover` and `rescue`.
+    /// @dev The positions at which the intent starts in the calldata of `recover` (after the heads
+    /// of two arguments) and of `rescue` (after the heads of four arguments).
     uint256 private constant RECOVER_START = 4 + 2 * 32;
     uint256 private constant RESCUE_START = 4 + 4 * 32;
 
     function test_NotCanonical_ifTheTermsAreEmpty_forRecover() public {
         address vault = fundedCut("");
-        // The intent and the tokens have the same offset. The words at this offset encode one
-        // token, followed by words that the attacker chooses.
+        // The offsets of the intent and of the tokens point to the same words. Read as tokens, the
+        // words encode a list of one token. Read as an intent, the words contain the attacker's
+        // address as `recovery`.
         bytes memory words = abi.encode(1, address(token), 0, 0, THIEF, 0, 0);
         bytes memory data = bytes.concat(factory.recover.selector, abi.encode(64, 64), words);
         refused(data, RECOVER_START, RECOVER_START);
@@ -30,8 +32,9 @@ contract CanonicalTest is Fixture {
     function test_NotCanonical_ifTheTermsAreEmpty_forRescue() public {
         address vault = fundedCut("");
         bytes memory theft = abi.encodeCall(token.transfer, (THIEF, AMOUNT));
-        // The intent and the data have the same offset. The data is the 68 bytes of a transfer, and
-        // word 4, the intent's `recovery`, is the thief.
+        // The offsets of the intent and of the data point to the same words. Read as data, the
+        // words encode a transfer. Read as an intent, the words contain the attacker's address as
+        // `recovery`.
         bytes memory words = abi.encodePacked(
             uint256(68), theft, bytes28(0), uint256(uint160(THIEF)), bytes32(0), bytes32(0)
         );
@@ -49,8 +52,9 @@ contract CanonicalTest is Fixture {
                 part[i] = seed[i % 32];
             }
             address vault = fundedCut(part);
-            // The words after the terms encode no tokens, and contain the attacker's address at
-            // every position at which the factory could read `recovery`.
+            // The attacker appends words to the terms. The appended words encode an empty list of
+            // tokens. The attacker's address follows at every position where the factory could read
+            // `recovery`.
             bytes memory words = abi.encode(0, 0, 0, 0, THIEF, THIEF, THIEF, THIEF, THIEF);
             refused(
                 bytes.concat(factory.recover.selector, abi.encode(64, 64 + cut), part, words),
@@ -117,7 +121,8 @@ contract CanonicalTest is Fixture {
         check(!ok && keccak256(reason) == keccak256(wanted), "NotCanonical");
     }
 
-    /// @dev Funds and returns the address of terms that end after `part`.
+    /// @dev Mints tokens to the address of incomplete terms, which end after `part`, and returns
+    /// this address.
     function fundedCut(bytes memory part) private returns (address vault) {
         vault = factory.addressOf(bytes.concat(bytes32(uint256(32)), part));
         token.mint(vault, AMOUNT);

@@ -100,9 +100,9 @@ contract EdgesTest is Fixture {
         equal(RECOVERY.balance, 40, "coin");
     }
 
-    /// @dev The calldata contains an expired intent, whose arguments contain an open intent. The
-    /// offset points to the open intent, so a faulty factory could check the open intent but
-    /// create the vault of the expired intent.
+    /// @dev The calldata contains an expired intent. The arguments of its call contain an open
+    /// intent, to which the offset of the calldata points. A faulty factory could check the open
+    /// intent, but create the vault of the expired intent.
     function test_anOffsetIntoTheArguments_closesNoVault() public {
         Intent memory open = intentOf(new Call[](0));
         open.amount = 0;
@@ -153,8 +153,7 @@ contract EdgesTest is Fixture {
         factory.recover(intent, list(address(long)));
     }
 
-    /// @dev Only transfer, transferFrom, and approve must return true, and only with their own
-    /// selectors.
+    /// @dev Results count only for the exact selectors of transfer, transferFrom, and approve.
     function test_falseFromSimilarSelectors_isIgnored() public {
         string[8] memory signatures = [
             "increaseAllowance(address,uint256)",
@@ -277,8 +276,8 @@ contract EdgesTest is Fixture {
         equal(dear.held(vault), 0, "recovered");
     }
 
-    /// @dev If a token could burn all the remaining gas, only a 64th would be left, which is not
-    /// enough to move another token.
+    /// @dev If a token got all the remaining gas and burned it, only 1/64 of the gas would be left
+    /// (EIP-150). This is not enough gas to move the next token.
     function test_tokensThatBurnAllTheirGas_leaveTheNextTokenItsShare() public {
         vm.warp(EXPIRY + 1);
         for (uint256 burning = 1; burning <= 3; ++burning) {

@@ -26,7 +26,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    /// @dev Assumption 9: the clock is the block's time.
+    /// @dev Assumption 9: the factory compares the expiry with the block's time.
     function test_Expired_oneSecondAfterTheExpiry() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -59,8 +59,8 @@ contract ExecuteTest is Fixture {
         }
     }
 
-    /// @dev Also tests that an intent cannot execute on a chain whose ID shares only the low 32
-    /// bits with the intent's chain ID.
+    /// @dev The chain's ID and the intent's chain ID have the same low 32 bits, but are different
+    /// numbers.
     function test_WrongChain_ifTheIntentHasOnlyTheLow32BitsOfThisChain() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -169,7 +169,7 @@ contract ExecuteTest is Fixture {
         factory.execute{gas: 1_000_000}(intent);
     }
 
-    /// @dev The precompile has no code, but returns data: sha256 of the calldata.
+    /// @dev The target is the precompile for SHA-256, which has no code but returns data.
     function test_aPrecompileThatReturnsData_isNotNoCode() public {
         Intent memory intent =
             intentOf(list(transferCall(MERCHANT, 1), plainCall(address(2), "f()", "")));
@@ -377,7 +377,7 @@ contract ExecuteTest is Fixture {
         equal(token.balanceOf(MERCHANT), AMOUNT, "paid");
     }
 
-    /// @dev Assumption 1: a spender keeps any allowance that the calls leave.
+    /// @dev Assumption 1: a spender keeps the allowance that the intent's calls do not use.
     function test_withALeftoverApproval_theSpenderCanTakeLateMoneyUntilItIsRecovered() public {
         Intent memory intent = intentOf(approveCall(address(token), STRANGER, type(uint256).max));
         address vault = funded(intent, AMOUNT);

@@ -7,9 +7,9 @@ import {PlainToken} from "./tokens/PlainToken.sol";
 import {Shop} from "./targets/Shop.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev The deployed factory: its committed code, created by the deterministic deployer, so that
-/// the tests run the same bytes as on a real chain. The fixture also contains a token, a shop, and
-/// an intent to pay.
+/// @dev Deploys the committed code of the factory with the deterministic deployer, so that the
+/// tests run the same bytes as on a real chain. Also provides a token, a shop, and an intent to
+/// pay.
 abstract contract Fixture is Deployed {
     IPaymentFactory internal factory;
     PlainToken internal token;

@@ -117,7 +117,8 @@ contract GasTest is Fixture {
         check(failed && recovered, "both happened");
     }
 
-    /// @dev Returns the data of the last log, which must be an event of the factory about `vault`.
+    /// @dev Checks that the last log is an event of the factory about `vault`, and returns its
+    /// data.
     function lastData(address vault) private returns (bytes memory) {
         Vm.Log[] memory logs = vm.getRecordedLogs();
         Vm.Log memory log = logs[logs.length - 1];
@@ -126,8 +127,9 @@ contract GasTest is Fixture {
         return log.data;
     }
 
-    /// @dev Each of three frames keeps a 64th of the gas, and some gas is used before the call. The
-    /// factory keeps no other gas.
+    /// @dev A target gets all available gas. The available gas does not include about 39,200 gas
+    /// that is used before the call. Each of the three frames above the target also keeps a 64th of
+    /// its gas (EIP-150).
     function test_aCall_receivesAllAvailableGas() public {
         GasMeter meter = new GasMeter();
         Intent memory intent = intentOf(plainCall(address(meter), "look()", ""));

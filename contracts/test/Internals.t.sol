@@ -12,7 +12,8 @@ interface Internals {
     function sweepToken(address vault, address token, address recovery) external;
 }
 
-/// @dev Tests that only the factory and its vaults can make their internal calls to each other.
+/// @dev Tests that the internal functions of the factory and of its vaults reject all other
+/// callers.
 contract InternalsTest is Fixture {
     function test_NotVault_ifTheFactoryIsCalledDirectly(address caller) public {
         Internals internals = Internals(address(factory));
@@ -118,8 +119,8 @@ contract InternalsTest is Fixture {
         "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 }
 
-/// @dev When the init code of a vault calls this contract, it runs the factory's code, as the
-/// factory would.
+/// @dev Pretends to be the factory. This contract creates a vault, whose init code then calls its
+/// creator with DELEGATECALL. For this call, the contract runs the factory's code.
 contract Impostor {
     address private immutable FACTORY;
 

@@ -7,8 +7,8 @@ import {Fixture} from "./Fixture.sol";
 import {Vm, vm} from "./Vm.sol";
 import {ForgivingHookToken, HookToken, ObligingHookToken} from "./tokens/OddTokens.sol";
 
-/// @dev An attacker that reenters the factory when a call reaches the attacker, or when a token
-/// calls the attacker as a hook.
+/// @dev Calls the factory again during a call of the factory (reentrancy). An intent's call, a
+/// token's hook, or a transfer of native coin triggers this attack.
 contract Attacker {
     address private immutable FACTORY;
     bytes[] private attempts;
@@ -111,8 +111,8 @@ contract ReentrancyTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    /// @dev A target that executes the intent again, while the vault is being created, burns only
-    /// the gas that the target passes to that call.
+    /// @dev A target calls `execute` again while the vault is being created. The second creation
+    /// fails, and burns only the gas that the target passed to its call.
     function test_CreationFailed_burnsOnlyTheGasThatTheTargetGives() public {
         Intent memory intent = attackIntent(address(attacker));
         funded(intent, AMOUNT);
@@ -158,13 +158,13 @@ contract ReentrancyTest is Fixture {
         attacker.setWhenMoved(whenMoved);
         vm.recordLogs();
         factory.recover(intent, list(address(token)));
-        // If a hook recovers before its token has moved, the token's transfer fails, and the hook's
-        // recovery is reverted.
+        // If the hook recovers before the token has moved the balance, the token's own transfer
+        // fails. The failure also reverts the hook's recovery.
         uint256 recovered = whenMoved ? AMOUNT : 0;
         equal(token.balanceOf(RECOVERY), recovered, "recovered");
         holds(vault, AMOUNT - recovered, 0);
-        // Otherwise, the events cannot be counted, because Foundry also records the events of
-        // reverted calls.
+        // Checks the events only if no recovery was reverted, because Foundry also records the
+        // events of reverted calls.
         if (whenMoved) equal(recoveredInEvents(vault), recovered, "the events' sum");
         check(attacker.succeeded() & (EXECUTE | RESCUE) == 0, "neither executes nor rescues");
     }
@@ -181,8 +181,8 @@ contract ReentrancyTest is Fixture {
         equal(toldByAHookThatRecovers(new ObligingHookToken()), 2 * AMOUNT, "the events' sum");
     }
 
-    /// @dev Returns the sum of the amounts in the events of a recovery during which the token's
-    /// hook also recovers.
+    /// @dev Recovers a token that calls a hook, which also recovers the token. Returns the sum of
+    /// the amounts in the {Recovered} events.
     function toldByAHookThatRecovers(HookToken sent) private returns (uint256) {
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);

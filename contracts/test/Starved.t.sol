@@ -50,7 +50,8 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev The gas floor does not cover these cases, as the interface documents.
+    /// @dev The gas floor does not protect work that is nested too deeply, or work that gets only a
+    /// share of the gas. The interface documents both cases.
     function test_deeperWork_orWorkWithAShareOfTheGas_canBeStarved() public {
         for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
             _try(gas, _top(60, 20), 20);
@@ -63,7 +64,8 @@ contract StarvedTest is Fixture {
         check(swallowed != 0, "given half");
     }
 
-    /// @dev The gas floor does not cover this case either (assumption 10 of the interface).
+    /// @dev The gas floor applies only to the calls of an intent. It does not protect a `recovery`
+    /// contract that receives native coin (assumption 10 of the interface).
     function test_aRecoveryThatReceivesNativeCoin_canBeStarved_becauseRecoverHasNoFloor() public {
         TolerantTaker taker = new TolerantTaker(tolerant);
         vm.warp(EXPIRY + 1);
@@ -101,8 +103,10 @@ contract StarvedTest is Fixture {
         equal(tolerant.done(), 40, "done with more");
     }
 
-    /// @dev The gas floor requires a third more gas than the call uses, and each of the two frames
-    /// above the call keeps a 64th.
+    /// @dev A call must leave a quarter of its gas, so it needs 4/3 of the gas that it uses. Each
+    /// of the two frames above the call (the vault's init code and its DELEGATECALL) gets only
+    /// 63/64 of the gas. The product of these factors, 4/3 * (64/63)^2, is less than 7/5. The other
+    /// 110,000 gas pays for the factory's own work.
     function test_twoFifthsMoreGasThanTheCallsUse_isEnough() public {
         for (uint256 items = 1; items <= 100; items += 9) {
             uint256 before = gasleft();

@@ -86,13 +86,15 @@ contract TokensTest is Fixture {
         check(ok == (size == 0 || (size >= 32 && word == 1)), "true, or nothing, or refused");
     }
 
-    /// @dev The previous call returned true, and that word can still be in memory.
+    /// @dev The call before the tested call returned true, and its result can still be in memory.
+    /// The factory must not read bytes of this old result if the next result is shorter.
     function test_aShortAnswerFromTransfer_isNotExtendedByThePreviousAnswer() public {
         FalseSayer sayer = new FalseSayer();
         for (uint256 size = 1; size < 32; size += 5) {
-            // Even sizes return bytes that would mean true if zeros were added before them. Odd
-            // sizes return zeros, which would mean true if they overwrote only the start of the
-            // previous result.
+            // With an even size, the token returns the number 1 in fewer than 32 bytes. A decoder
+            // that adds leading zeros would read these bytes as true. With an odd size, the token
+            // returns only zeros. If these zeros replaced only the start of the previous result,
+            // its last byte would still be 1, which means true.
             sayer.set(size % 2 == 0 ? uint256(1) << 8 * (32 - size) : 0, size);
             Intent memory intent = intentOf(
                 list(
@@ -132,7 +134,7 @@ contract TokensTest is Fixture {
         factory.recover(intent, list(address(token)));
     }
 
-    /// @dev Assumption 6: a token that keeps a part delivers less than the sent amount.
+    /// @dev Assumption 6: if a token takes a fee, the vault receives less than the payer sends.
     function test_feeOnTransfer_isUnderfundedUntilThePayerAddsTheFee() public {
         FeeToken fee = new FeeToken();
         token = fee;

@@ -1,8 +1,8 @@
-// Proves the behavior of two short pieces of code: the code at a vault, as read from a chain, and
-// PREFIX, which creates a vault. Each required property of the code is a law. The proof covers
-// every caller, calldata, result of the called contract, and gas limit. The test then changes each
-// byte to every other value. Each change must violate a law, except the changes that are listed as
-// harmless.
+// Proves the behavior of PREFIX, which is the code that creates a vault, and of the code at a
+// vault. The test reads the code at a vault from a chain. Each required property of these two short
+// pieces of code is called a law. The proof covers every caller, calldata, result of the called
+// contract, and gas limit. The test then changes each byte of the code to every other value. Each
+// of these changes must violate a law, unless this file lists the change as harmless.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -30,17 +30,19 @@ const prover = await openProver();
 after(() => prover.close());
 
 /**
- * The opcodes that can replace the byte at each offset without changing the behavior. Most of these
- * opcodes have the same effect as the original. RETURNDATASIZE (3d) pushes zero before there is a
- * result, and DUP1 to DUP5 (80 to 84) can copy a zero. SUB (03), like XOR, is zero only if two
- * words are equal.
+ * Maps the offset of a byte to the opcodes that can replace this byte without changing the code's
+ * behavior. Most replacements have the same effect as the original opcode. For example,
+ * RETURNDATASIZE (3d) pushes zero before the first call, and DUP1 to DUP5 (80 to 84) can copy a
+ * zero from the stack. SUB (03) can replace XOR in a comparison, because both return zero only if
+ * two words are equal.
  */
 type Free = Record<number, string>;
 
 /**
- * DELEGATECALL stores its result in memory. Offset 8 pushes the size of this memory. A size that
- * needs little or no new memory is harmless, because RETURNDATACOPY overwrites the result. Offset 9
- * pushes the position, which does not matter, because the size is zero.
+ * The harmless changes of the code at a vault. Offsets start at the first byte after the factory's
+ * address. Offsets 8 and 9 push the size and the position of the memory for the result of
+ * DELEGATECALL. The size is zero, because RETURNDATACOPY copies the result later. Any other size is
+ * also harmless if it adds little or no memory. The position does not matter if the size is zero.
  */
 const freeInStub: Free = {
   0: "03",
@@ -60,8 +62,9 @@ const looksAndPushes = [0x30, 0x33, 0x34, 0x36, 0x38, 0x3d, 0x58, 0x5a, 0x5b]
   .map((opcode) => opcode.toString(16))
   .join(" ");
 /**
- * The bytes at offsets 0 and 1 have the same purpose as the bytes at offsets 8 and 9 of a vault's
- * code. CODESIZE at offset 6 copies more bytes than the code uses, which has no effect.
+ * The harmless changes of PREFIX. Offsets 0 and 1 push a size and a position, like offsets 8 and 9
+ * of {@link freeInStub}. CODESIZE at offset 6 makes PREFIX copy more bytes than it uses, which has
+ * no effect.
  */
 const freeInPrefix: Free = {
   0: "36 38 3d 58",
@@ -82,7 +85,7 @@ describe("the code of a closed vault", () => {
   const free = { ...freeInStub, 23: looksAndPushes };
   holds(code, stubLaws(factory), BigInt(code.length), free, behindAddress(code));
 
-  test("the code is an executed vault's code followed by a STOP", () => {
+  test("equals the code of an executed vault plus a STOP opcode", () => {
     assert.equal(vaults.closed, `${vaults.executed}00`);
   });
 });
@@ -97,7 +100,8 @@ describe("PREFIX (the start of a vault's init code)", () => {
 });
 
 /**
- * @param codeBytes the length of the whole code; undefined if terms of any length follow the code
+ * @param codeBytes the length of the whole code. `codeBytes` is undefined if terms follow `code`,
+ *   because terms can have any length
  */
 function holds(
   code: Uint8Array,
@@ -115,7 +119,7 @@ function holds(
     });
   }
 
-  test("every change of a byte violates a law, unless it is listed as harmless", async () => {
+  test("every one-byte change violates a tested property or is listed as harmless", async () => {
     const single = examples(factory, codeBytes);
     const brokenBySome = (changed: Uint8Array) => {
       for (const example of single) {
@@ -152,8 +156,8 @@ function* changes(code: Uint8Array) {
 }
 
 /**
- * Returns the offset after the factory's address in a vault's code, which starts with CALLER and a
- * PUSH of the address without leading zeros.
+ * Returns the offset of the first byte after the factory's address in a vault's code. The code
+ * starts with CALLER, a PUSH opcode, and the address without its leading zeros.
  */
 function behindAddress(code: Uint8Array): number {
   return 2 + code[1]! - 0x5f;

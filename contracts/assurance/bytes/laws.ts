@@ -20,8 +20,8 @@ import {
 } from "./terms.ts";
 
 /**
- * A function for each law, by the law's name. Each function returns the condition under which the
- * code's execution `paths` violate the law for the input `at`.
+ * Maps the name of each law to a function. The function returns a condition that is true if the
+ * code violates the law for the input `at`. `paths` are the possible executions of the code.
  */
 export type Laws = Record<string, (paths: Path[], at: Case) => Bool>;
 
@@ -31,7 +31,9 @@ export const broken = (laws: Laws, opcodes: Uint8Array, at: Case): Record<string
   return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, law(paths, at)]));
 };
 
-/** Returns the condition under which the code follows a path for which `claim` is false. */
+/**
+ * Returns the condition that violates `claim`: the code takes a path for which `claim` is false.
+ */
 const unless = (paths: Path[], claim: (path: Path) => Bool): Bool =>
   any(...paths.map((path) => all(path.given, not(claim(path)))));
 
@@ -45,7 +47,7 @@ const reads = (memory: Memory, from: Word, bytes: Word, wanted: Memory, at: Case
 export const stubLaws = (factory: bigint): Laws => {
   const isFactory = (at: Case) => same(at.caller, factory);
   return {
-    "only the factory as the caller reaches DELEGATECALL": (paths, at) =>
+    "DELEGATECALL is executed only if the caller is the factory": (paths, at) =>
       unless(paths, ({ questions }) => questions.length === 0 || isFactory(at)),
 
     "the target of DELEGATECALL is the factory": (paths) =>
@@ -53,10 +55,10 @@ export const stubLaws = (factory: bigint): Laws => {
         all(...questions.map(({ target }) => same(and(target, addressMask), factory))),
       ),
 
-    "the factory as the caller never reaches STOP": (paths, at) =>
+    "if the caller is the factory, STOP is never executed": (paths, at) =>
       unless(paths, ({ end }) => end !== "stop" || not(isFactory(at))),
 
-    "a call of the factory passes all calldata and gas, and returns the complete result": (
+    "a call by the factory delegates all calldata and gas, and returns the complete result": (
       paths,
       at,
     ) =>
@@ -74,14 +76,14 @@ export const stubLaws = (factory: bigint): Laws => {
         );
       }),
 
-    "a call of anyone else accepts the coin and does nothing": (paths, at) =>
+    "a call by any other caller accepts native coin and does nothing else": (paths, at) =>
       unless(paths, ({ end, questions }) => (end === "stop" && !questions.length) || isFactory(at)),
   };
 };
 
 /**
- * The laws of the first {@link prefixBytes} bytes of a vault's init code, which create the vault.
- * The selector and the terms follow these bytes.
+ * The laws of the code that creates a vault. This code is the first {@link prefixBytes} bytes of
+ * the vault's init code. The rest of the init code is a selector and the terms.
  */
 export const prefixLaws: Laws = {
   "the target of DELEGATECALL is the creator": (paths, at) =>
@@ -89,7 +91,7 @@ export const prefixLaws: Laws = {
       all(...questions.map(({ target }) => same(and(target, addressMask), at.caller))),
     ),
 
-  "the creator is called once, with everything after the code and all gas": (paths, at) =>
+  "the creator is called once, with all gas and all bytes after the prefix": (paths, at) =>
     unless(paths, ({ questions }) => {
       const [question] = questions;
       if (!question || questions.length > 1) return false;
@@ -102,16 +104,18 @@ export const prefixLaws: Laws = {
       );
     }),
 
-  "the complete result of the creator is deployed": (paths, at) =>
+  "if the creator succeeds, its complete return data is deployed": (paths, at) =>
     unless(paths, (path) => implies(at.succeeds, handsBack(path, "return", at))),
 
-  "if the creator fails, nothing is deployed, and its complete reason is returned": (paths, at) =>
-    unless(paths, (path) => implies(not(at.succeeds), handsBack(path, "revert", at))),
+  "if the creator fails, the creation reverts with the creator's complete revert data": (
+    paths,
+    at,
+  ) => unless(paths, (path) => implies(not(at.succeeds), handsBack(path, "revert", at))),
 };
 
 /**
- * The number of bytes of PREFIX that run. The four bytes of the selector, which follow these bytes,
- * belong to the input.
+ * The number of bytes of PREFIX that are executed. The last four bytes of PREFIX are a selector.
+ * PREFIX copies the selector into the input of the DELEGATECALL, but never executes it.
  */
 export const prefixBytes = 28n;
 

@@ -28,7 +28,7 @@ import {
   xor,
 } from "./terms.ts";
 
-/** The code's environment: known values, or formulas that represent all values. */
+/** The environment of the code. Each value is known, or is a formula that represents all values. */
 type World = {
   caller: Word;
   /** The address of the account that runs the code. */
@@ -44,13 +44,16 @@ type World = {
   succeeds: Bool;
   answerBytes: Word;
   answer: Memory;
-  /** Returns the condition under which the gas can be enough for `bytes` bytes of memory. */
+  /**
+   * Returns a condition that is false if `bytes` bytes of memory cost more gas than any transaction
+   * can have.
+   */
   affordable(bytes: Word): Bool;
 };
 
 /**
- * An environment, and an arbitrary index at which bytes are compared. Because this index is
- * arbitrary, the proof covers all indexes.
+ * An environment, and an index. Laws that compare two ranges of memory compare only the bytes at
+ * this index. In a proof, the index can have any value, so the comparison covers every byte.
  */
 export type Case = World & { index: Word };
 
@@ -89,15 +92,15 @@ const pathsMax = 50;
 
 const [STOP, JUMP, JUMPI, JUMPDEST, PUSH0] = [0x00, 0x56, 0x57, 0x5b, 0x5f];
 const [DELEGATECALL, RETURN, REVERT, INVALID] = [0xf4, 0xf3, 0xfd, 0xfe];
-/** The target of a jump to a byte that is not a JUMPDEST. */
+/** `Machine.next` has this value if the path halts, for example after an invalid jump. */
 const nowhere = -1;
 
 /**
  * Returns every path through `opcodes`, with conditions that exclude each other and cover all
  * inputs.
  *
- * @param opcodes the code to run, or the start of longer code (`world.codeBytes`). A path that
- *   continues after this start ends as "foreign"
+ * @param opcodes the code to run. If `world.codeBytes` is larger than the length of `opcodes`,
+ *   unknown bytes follow `opcodes`. A path that reaches an unknown byte ends as "foreign"
  */
 export function run(opcodes: Uint8Array, world: World): Path[] {
   const ended: Path[] = [];
@@ -181,8 +184,8 @@ function underflow(): never {
 }
 
 /**
- * The next opcode. After the end of the code, the next opcode is STOP, or undefined if other code
- * follows.
+ * Returns the next opcode, which is STOP at the end of the code. Returns undefined after the end of
+ * `opcodes` if unknown bytes follow `opcodes`.
  */
 function fetch(machine: Machine, opcodes: Uint8Array, world: World): number | undefined {
   if (machine.next === nowhere) return INVALID;
@@ -268,13 +271,16 @@ function swap(stack: Word[], depth: number): void {
   [stack[top], stack[other]] = [stack[other]!, stack[top]!];
 }
 
-/** Halts the opcode if the gas cannot be enough for `bytes` bytes of memory at `at`. */
+/** Makes the opcode halt if no gas limit is enough for `bytes` bytes of memory at `at`. */
 function touch(machine: Machine, at: Word, bytes: Word, world: World): void {
   const affordable = all(world.affordable(at), world.affordable(bytes));
   machine.halts = any(machine.halts, all(not(same(bytes, 0n)), not(affordable)));
 }
 
-/** @param sourceBytes reading beyond these bytes halts */
+/**
+ * @param sourceBytes the size of `source`. If `sourceBytes` is set, a read beyond the end of
+ *   `source` halts
+ */
 function copy(
   machine: Machine,
   pop: () => Word,

@@ -1,5 +1,6 @@
-// Decides whether any input satisfies a condition. Z3 decides for all inputs together. Before that,
-// a few hundred example inputs detect most wrong bytes faster than Z3.
+// Decides whether any input satisfies a condition. One query to Z3 covers all possible inputs. A
+// test tries a few hundred example inputs before it asks Z3, because they detect most wrong bytes
+// faster.
 
 import { init, killThreads } from "z3-solver";
 import type { Case } from "./machine.ts";
@@ -16,8 +17,8 @@ export async function openProver(): Promise<Prover> {
   const { Context, em } = await init();
   const { Solver } = Context("main");
   /**
-   * Caches answers by the text of the condition, because two thirds of the changed bytes lead to a
-   * condition that was already decided.
+   * Caches the answer for each condition. For about two thirds of the changed bytes, the cache
+   * already contains the answer.
    */
   const answers = new Map<string, boolean>();
   return {
@@ -28,16 +29,17 @@ export async function openProver(): Promise<Prover> {
       if (known !== undefined) return known;
       const solver = new Solver("QF_UFBV");
       try {
-        // Does not use eval_smtlib2_string, because its thread reads the text after the caller has
-        // freed the text.
+        // Uses `fromString` instead of Z3's eval_smtlib2_string, whose thread reads the text after
+        // the caller has freed it.
         solver.fromString(`${declarations}(assert ${text})`);
         const answer = await solver.check();
         if (answer === "unknown") throw new Error(`z3: ${solver.reasonUnknown()}`);
         answers.set(text, answer === "sat");
         return answer === "sat";
       } finally {
-        // Without this call, the garbage collector can free the solver later, while Z3's thread
-        // uses the same memory to check the next condition. The thread then fails or never ends.
+        // Frees the solver now. The garbage collector would free it later, possibly while Z3's
+        // thread checks the next condition in the same memory. The thread would then fail or never
+        // end.
         solver.release();
       }
     },

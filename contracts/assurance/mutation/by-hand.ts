@@ -1,6 +1,6 @@
-// Handwritten mutants of the contracts that no mutation operator makes. Each mutant is a shortcut
-// that a maintainer might take and that most tests would not detect. A mutation run tests and
-// counts these mutants separately.
+// Handwritten mutants of the contracts. No mutation operator makes these changes. Each mutant is a
+// shortcut that a maintainer might take and that most tests would not detect. A mutation run tests
+// and counts these mutants separately.
 
 import type { Sources } from "../published/standard-input.ts";
 import type { Mutant } from "./mutants.ts";
@@ -25,16 +25,20 @@ const expired = "revert Expired(intent.expirationTimestamp, block.timestamp);";
 const isLate = "block.timestamp > intent.expirationTimestamp";
 
 const shortcuts: Shortcut[] = [
-  inVault("calls cut at 16", runLoop, runLoop.replace("; ++i", " && i < 16; ++i")),
-  inVault("calls cut at 31", runLoop, runLoop.replace("; ++i", " && i < 31; ++i")),
-  inVault("the last of many calls is omitted", runLoop, runLoop.replace("<", "+ i / 32 <")),
+  inVault("only the first 16 calls run", runLoop, runLoop.replace("; ++i", " && i < 16; ++i")),
+  inVault("only the first 31 calls run", runLoop, runLoop.replace("; ++i", " && i < 31; ++i")),
+  inVault(
+    "if there are more than 32 calls, the last ones are omitted",
+    runLoop,
+    runLoop.replace("<", "+ i / 32 <"),
+  ),
   inFactory(
-    "hashes terms with the offset 32 without checking the offset",
+    "the offset in the terms is replaced with 32 instead of checked",
     "bytes.concat(PREFIX, msg.data[4:])",
     "bytes.concat(PREFIX, bytes32(uint256(32)), msg.data[36:])",
   ),
   inVault(
-    "chain 0 is any chain",
+    "an intent with the chain ID 0 is valid on every chain",
     "return intent.chainId == block.chainid",
     "return (intent.chainId == 0 || intent.chainId == block.chainid)",
   ),
@@ -45,7 +49,11 @@ const shortcuts: Shortcut[] = [
   ),
   inVault("257 counts as true", "uint256(word) == 1)", "uint8(uint256(word)) == 1)"),
   inVault("any number except 0 counts as true", "uint256(word) == 1)", "uint256(word) != 0)"),
-  inVault("a call that returns true and more data is rejected", "size >= 32 &&", "size == 32 &&"),
+  inVault(
+    "a call is rejected if it returns more data after true",
+    "size >= 32 &&",
+    "size == 32 &&",
+  ),
   inFactory(
     "a balance is rejected if the token returns more data after it",
     "gt(returndatasize(), 31)",
@@ -62,16 +70,28 @@ const shortcuts: Shortcut[] = [
     "call(sub(gas(), 20000), target, 0, input",
   ),
   inFactory("a balance is read with 300,000 gas", "staticcall(gas(),", "staticcall(300000,"),
-  inFactory("a token's share is all the gas", "gasleft() / (tokens.length - i)", "gasleft()"),
-  inFactory("an item's share is all the gas", "gasleft() / (items.length - i)", "gasleft()"),
+  inFactory(
+    "each token gets all the remaining gas",
+    "gasleft() / (tokens.length - i)",
+    "gasleft()",
+  ),
+  inFactory(
+    "each batch item gets all the remaining gas",
+    "gasleft() / (items.length - i)",
+    "gasleft()",
+  ),
   inFactory(
     "Expired is checked before WrongChain",
     `${wrongChain}\n            ${expired}`,
     `if (${isLate}) ${expired} revert WrongChain(intent.chainId, block.chainid);`,
   ),
-  inVault("an eighth of the gas is enough", "GAS_LEFT_DIVISOR = 4", "GAS_LEFT_DIVISOR = 8"),
   inVault(
-    "only the gas of the first call is checked for a quarter left",
+    "a call can leave an eighth of the gas instead of a quarter",
+    "GAS_LEFT_DIVISOR = 4",
+    "GAS_LEFT_DIVISOR = 8",
+  ),
+  inVault(
+    "only the first call must leave a quarter of the gas",
     "if (gasleft() < given",
     "if (i == 0 && gasleft() < given",
   ),
@@ -81,7 +101,7 @@ const shortcuts: Shortcut[] = [
     "if (open || block.timestamp > intent.expirationTimestamp + 30 days) _run(",
   ),
   inVault(
-    "calls carry the vault's coin",
+    "calls send the vault's native coin",
     "call(gas(), target, 0, input",
     "call(gas(), target, selfbalance(), input",
   ),
@@ -91,12 +111,12 @@ const shortcuts: Shortcut[] = [
     "add(mod(args.length, 16385), 4), 0, 32)",
   ),
   inFactory(
-    "Closed is emitted again for an over vault",
+    "Closed is emitted for a vault that already has code",
     "if (vault.code.length != 0) return vault;",
     "if (vault.code.length != 0) { emit Closed(vault); return vault; }",
   ),
   inFactory(
-    "the recovery address can recover while open",
+    "the recovery address can recover while the intent is open",
     "if (_isOpen(intent)) {",
     "if (_isOpen(intent) && msg.sender != intent.recovery) {",
   ),
@@ -112,25 +132,25 @@ const shortcuts: Shortcut[] = [
     "held + 1 < intent.amount",
   ),
   inFactory(
-    "an intent has an address although its expiration time is too large for its type",
+    "addressOf accepts an expiration time that is too large for its type",
     "(intent.expirationTimestamp, intent.recovery);",
     "intent.recovery;",
   ),
   inFactory(
-    "an intent has an address although its recovery value is too large for its type",
+    "addressOf accepts a recovery value that is too large for its type",
     "(intent.expirationTimestamp, intent.recovery);",
     "intent.expirationTimestamp;",
   ),
   inFactory(
-    "the token can rescue too",
+    "the token contract can also call rescue",
     "msg.sender != intent.recovery",
     "msg.sender != intent.recovery && msg.sender != intent.token",
   ),
 ];
 
 /**
- * Returns the handwritten mutants. Their `in` is "by hand" instead of the name of a function,
- * modifier, or contract.
+ * Returns the handwritten mutants. The field `in` of a handwritten mutant is "by hand". In all
+ * other mutants, this field contains the name of a function, modifier, or contract.
  *
  * @throws if the text of a mutant is missing in the sources, or occurs more than once
  */

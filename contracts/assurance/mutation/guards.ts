@@ -86,7 +86,10 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
   return kinds.filter((kind) => !required.includes(kind));
 }
 
-/** Returns two mutants: the event's second amount is at most, or at least, its first amount. */
+/**
+ * Returns two mutants of an event with two amounts. One mutant replaces the second amount with the
+ * minimum of the two amounts, and the other mutant replaces it with the maximum.
+ */
 function capAmounts(node: Node, { text }: Surroundings): Change[] {
   const amounts = list(at(node, "eventCall"), "arguments").filter(
     (each) => each.nodeType === "Identifier" && typeOf(each) === "uint256",
@@ -102,8 +105,8 @@ function capAmounts(node: Node, { text }: Surroundings): Change[] {
 
 /**
  * Returns mutants that compare only some bits of two numbers, or compare their order instead of
- * their equality. Omits mutants that would differ only for impossible values: 2^64 bytes of code or
- * of a result, or a negative number.
+ * their equality. Omits a mutant if only an impossible value could detect it, such as a negative
+ * number or a size of 2^64 bytes.
  */
 function cutComparison(node: Node, { text }: Surroundings): Change[] {
   const sides = [at(node, "leftExpression"), at(node, "rightExpression")] as const;

@@ -10,7 +10,10 @@ import { below, type Node, parse, place, typeOf } from "./source-tree.ts";
  */
 export type Mutant = {
   file: string;
-  /** The function or modifier, or the contract. */
+  /**
+   * The name of the function or modifier that contains the change, or the contract's name if the
+   * change is in neither.
+   */
   in: string;
   operator: string;
   from: string;

@@ -1,15 +1,19 @@
-// Changes the contracts in several hundred ways, one at a time, and runs the forge tests for each:
-// `npm run mutate -w contracts --`, with these options:
+// npm run mutate -w contracts -- [OPTION...]: changes the contracts in several hundred ways, and
+// runs the forge tests for each change separately. A changed contract is called a mutant.
 //
-//     --jobs N       the number of threads, each with a compiler and forge (default: one per core)
-//     --minutes N    stops after N minutes. The order of the mutants depends on a hash of their
-//                    names, so the tested mutants are a fair sample. The next run continues there.
-//     --fresh        discards the results of earlier runs for the same creation code
-//     --of KIND      tries only mutants of this kind: operators, guards, byHand, or collector
-//     --only TEXT    tries only mutants whose name contains TEXT
-//     --write        writes the tested kinds to report.json, and keeps the reasons in this file
+// Options:
 //
-// A surviving mutant is tested again in each run, because a new test may detect it.
+//     --jobs N       The number of threads, each with a compiler and forge (default: one per core).
+//     --minutes N    Stops after N minutes.
+//     --fresh        Discards the results of earlier runs for the same creation code.
+//     --of KIND      Tests only mutants of this kind: operators, guards, byHand, or collector.
+//     --only TEXT    Tests only mutants whose name contains TEXT.
+//     --write        Writes the results of the tested kinds to report.json, but keeps the
+//                    reasons in this file.
+//
+// The order of the mutants depends on a hash of their names, so the mutants that a run tests within
+// N minutes are a fair sample. The next run continues with the remaining mutants. Each run also
+// tests the surviving mutants of earlier runs again, because a new test may detect them.
 
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -72,7 +76,9 @@ const waiting = mutants.filter(
 );
 const startMs = performance.now();
 const endMs = startMs + Number(options.minutes) * 60_000;
-console.log(`${mutants.length} changes, ${waiting.length} to try, ${options.jobs} at a time`);
+console.log(
+  `${waiting.length} of ${mutants.length} changes are left; trying ${options.jobs} at a time`,
+);
 await Promise.all(Array.from({ length: Number(options.jobs) }, (_, job) => work(job)));
 
 const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);

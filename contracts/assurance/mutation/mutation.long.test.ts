@@ -39,14 +39,14 @@ describe("the report of mutation tests", () => {
     );
   });
 
-  test("the tests detected at least 95 % of at least 150 random mutants", () => {
+  test("the tests detected at least 95% of the random mutants", () => {
     const { changes, tried, compiled, killed, survivors } = report;
     assert.ok(compiled >= 150 && compiled <= tried && tried <= changes);
     assert.equal(killed + survivors.length, compiled);
     assert.ok(killed >= 0.95 * compiled, `${killed} of ${compiled}`);
   });
 
-  test("the tests detected all of at least 25 handwritten mutants", () => {
+  test("the tests detected every handwritten mutant", () => {
     const { changes, compiled, killed } = report.byHand;
     assert.ok(changes >= 25);
     assert.deepEqual({ compiled, killed }, { compiled: changes, killed: changes });

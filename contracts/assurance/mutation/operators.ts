@@ -31,8 +31,8 @@ const comparisons: Record<string, string[]> = {
   "!=": ["=="],
 };
 /**
- * The wrong maximum numbers of iterations that mutants use. The library allows 32 calls, but most
- * tests make fewer calls and would pass with a lower maximum.
+ * Some mutants end a loop after one of these numbers of iterations. The library allows 32 calls,
+ * but most tests make fewer calls and would not detect a lower limit.
  */
 const loopsMax = [16, 31];
 const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };
@@ -63,7 +63,8 @@ const solidity: Record<string, Operator> = {
         ...replace(
           "zero passes",
           node,
-          // Omits a side if the condition already compares this side with zero.
+          // Skips an operand that the condition already compares with zero, because the mutant
+          // would behave like the original.
           ...measures
             .filter((side) => !alternatives.some((each) => each.includes(`${text(side)} == 0`)))
             .map((side) => zeroPasses(side, node, text)),
@@ -196,18 +197,24 @@ const yul: Record<string, Operator> = {
 
 const operators: Record<string, Operator> = { ...solidity, ...yul };
 
-/** Returns all changes that the operators make to `node` itself. */
+/**
+ * Returns all changes that the operators make to `node`, but not the changes of the nodes below it.
+ */
 export const changesOf = (node: Node, where: Surroundings): Change[] =>
   operators[node.nodeType]?.(node, where) ?? [];
 
 function removeStatement(node: Node, { parents, statement }: Surroundings): Change[] {
-  // Keeps the step of each loop, because a loop without a step would only run out of gas.
+  // Does not remove a loop's counter step (such as `++i`), because a loop without it would only run
+  // out of gas.
   if (parents.at(-1)!.nodeType === "ForStatement") return [];
   const { start, end } = statement(node);
   return [{ operator: "statement removed", start, end, to: "{}" }];
 }
 
-/** Returns whether a node is a declaration without calls, so that its position does not matter. */
+/**
+ * Returns whether a node declares a variable without calling a function. Moving such a statement
+ * does not change the behavior.
+ */
 const isMereName = (node: Node) =>
   node.nodeType === "VariableDeclarationStatement" &&
   !JSON.stringify(node).includes('"FunctionCall"');
@@ -223,7 +230,7 @@ const isMeasure = (node: Node) =>
 /** Returns whether a node converts a bytes value to a number. */
 const isConverted = (node: Node) => node.kind === "typeConversion" && typeOf(node) === "uint256";
 
-/** The text of `node`, in which `side` is reduced to its low bits. */
+/** Returns the text of `node` with the operand `side` cut to its lowest `bits` bits. */
 function cut(bits: number, side: Node, node: Node, text: Surroundings["text"]): string {
   const before = text(node).slice(0, place(side).start - place(node).start);
   const after = text(node).slice(place(side).end - place(node).start);
@@ -249,8 +256,8 @@ const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
     }));
 
 /**
- * Replaces a variable by the most recent other variable of the same type, or an address by the
- * caller if there is no other variable.
+ * Replaces a variable with the most recently declared other variable of the same type. If no other
+ * variable has this type, replaces an address with `msg.sender`.
  */
 function otherVariables(node: Node, { text, variables }: Surroundings): Change[] {
   const type = typeOf(node);

@@ -7,11 +7,13 @@ export type Report = Tally & {
   /** keccak256 of the creation code that was mutated. */
   creationCodeHash: string;
   collectorCodeHash: string;
-  /** The counts of the mutants of guards.ts, which the counts of this report do not include. */
+  /** The results for the mutants of guards.ts. The report's own counts exclude these mutants. */
   guards: Tally;
-  /** The counts of the mutants of by-hand.ts, which the counts of this report do not include. */
+  /** The results for the mutants of by-hand.ts. The report's own counts exclude these mutants. */
   byHand: Tally;
-  /** The counts of the mutants of the Collector: the operators' mutants and the weakened checks. */
+  /**
+   * The results for the mutants of the Collector: the operators' changes and the weakened checks.
+   */
   collector: Tally;
 };
 
@@ -22,15 +24,12 @@ export type Tally = {
    */
   changes: number;
   tried: number;
-  /**
-   * The number of mutants whose code differs from the code of the original and of all other
-   * mutants.
-   */
+  /** The number of tested mutants that compile and whose code differs from the original code. */
   compiled: number;
   killed: number;
   /**
-   * The names of the surviving mutants ({@link nameOf}), each with the reason why the tests can
-   * pass.
+   * The mutants that the tests did not detect. `name` comes from {@link nameOf}, and `reason`
+   * explains why the tests can pass.
    */
   survivors: { name: string; reason: string }[];
 };

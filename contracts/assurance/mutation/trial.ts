@@ -19,9 +19,9 @@ export type Outcome =
   | { is: "survived" | "no change of the code" | "not compiled" };
 
 /**
- * The tests that do not run against mutants of the factory. The vectors would detect every mutant
- * by its address. The canary test always fails. The tests of the periphery and the demo do not test
- * the factory. For a mutant of the Collector, only the Collector's test runs.
+ * The tests that do not run against mutants of the factory. Vectors.t.sol reads a file that is not
+ * copied together with the tests. The canary test always fails. The tests of the periphery and the
+ * demo do not test the factory. For a mutant of the Collector, only the Collector's test runs.
  */
 const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
 

@@ -132,15 +132,15 @@ function leaves(parameter: AbiParameter): string[] {
 }
 
 describe("the text that a wallet shows before signing", () => {
-  test("`execute` shows every part of the intent", () => {
+  test("the text for `execute` contains every part of the intent", () => {
     assert.deepEqual(signs(call("execute", [intent])), executing);
   });
 
-  test("`recover` shows the recovery address and the tokens", () => {
+  test("the text for `recover` contains the recovery address and the tokens", () => {
     assert.deepEqual(signs(call("recover", [intent, [token, zeroAddress]])), recovering);
   });
 
-  test("`batch` shows the same lines for an item as for a separate call", () => {
+  test("the text for `batch` contains the text of each call in the batch", () => {
     const items = [call("execute", [intent]), call("recover", [intent, [token, zeroAddress]])];
     assert.deepEqual(signs(call("batch", [items])), [
       "Execute or recover several addresses, each by itself",
@@ -151,7 +151,7 @@ describe("the text that a wallet shows before signing", () => {
     ]);
   });
 
-  test("`rescue` shows the call and the native coin that it sends", () => {
+  test("the text for `rescue` contains the call and the amount of native coin", () => {
     const lines = signs(call("rescue", [intent, shop, 10n ** 18n, "0x12345678"]));
     assert.deepEqual(lines.slice(0, 6), [
       "Make a call from an ended address, as its recovery",
@@ -163,7 +163,7 @@ describe("the text that a wallet shows before signing", () => {
     ]);
   });
 
-  test("a call to another contract is shown only as bytes", () => {
+  test("the text for a call to another contract contains only the calldata", () => {
     const data = call("execute", [intent]);
     assert.deepEqual(read(wallet, shop, data), [`Shop: ${data}`]);
   });

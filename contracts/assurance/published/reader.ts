@@ -41,7 +41,7 @@ export type Wallet = {
 
 type Values = { [name: string]: unknown };
 
-/** Parses the function in a key of `formats`. */
+/** Parses a key of `formats`, which is the signature of a function. */
 export const functionOf = (key: string) => parseAbiItem(`function ${key}`) as AbiFunction;
 
 /** Returns the lines that a signer reads for a call of `to` with `data`. */

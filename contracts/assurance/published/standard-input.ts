@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 export const contractsRoot = join(import.meta.dirname, "../..");
 
-/** File names, as compiler and explorers show them, and their texts. */
+/** Maps the name of each source file to its text. The compiler and explorers show these names. */
 export type Sources = Record<string, string>;
 
 export const readSources = (): Sources =>

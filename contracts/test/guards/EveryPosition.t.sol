@@ -23,8 +23,8 @@ contract Answering {
     }
 }
 
-/// @dev Tests that each rule for a call, token, or item applies at every position. The gas floor of
-/// each call is in Floor.t.sol.
+/// @dev Tests that each rule for a call, token, or item applies at every position. Floor.t.sol
+/// tests the gas floor of each call.
 contract EveryPositionTest is Fixture {
     uint256 private constant CALLS = 32;
     address private constant NOTHING = address(0x70CE17);

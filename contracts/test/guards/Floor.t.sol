@@ -76,8 +76,8 @@ contract FloorTest is Fixture {
         _refused(list(plainCall(falsy, "visit()", "")), 1_000_000, 0);
     }
 
-    /// @dev Each call is measured against the gas that was left before this call, not before the
-    /// first call.
+    /// @dev Each call must leave a quarter of the gas that was available when this call started.
+    /// The two calls together may leave less than a quarter.
     function test_callsThatOnlyTogetherLeaveLessThanAQuarter_areExecuted() public {
         address burner = address(new Burner(60, 0, 0));
         Call memory one = plainCall(burner, "visit()", "");

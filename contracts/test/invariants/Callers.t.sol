@@ -48,9 +48,9 @@ contract CallerInvariants is World {
         check(!ok, "takes no coin");
     }
 
-    /// @dev Replaces one word of the calldata. The changed call can affect other vaults in ways
-    /// that the model does not know. So {Undo} makes the call, checks that the vault paid nobody
-    /// except its merchant and its recovery, and reverts the call.
+    /// @dev Replaces one word of the calldata. The model cannot predict how the changed call
+    /// affects other vaults. {Undo} therefore makes the changed call, checks that the vault paid
+    /// only its merchant and its `recovery` address, and reverts the call.
     function spoil(uint256 seed, uint256 index, uint256 word, bool toRecover) external {
         Life storage life = _pick(seed);
         bytes memory data = toRecover

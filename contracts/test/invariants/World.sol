@@ -51,7 +51,8 @@ abstract contract World is Fixture {
         }
     }
 
-    /// @dev The format in which Foundry expects the functions that the fuzzer may call.
+    /// @dev Lists the functions of one contract that the fuzzer may call, in the format that
+    /// Foundry requires.
     struct FuzzSelector {
         address addr;
         bytes4[] selectors;

@@ -188,7 +188,7 @@ contract CollectorTest is Fixture {
         }
     }
 
-    /// @dev If a call reverts with one word, this word is not a balance.
+    /// @dev If `balanceOf` reverts with one word of data, this word is not a balance.
     function test_BalanceUnknown_ifTheTokenRevertsWithOneWord() public {
         Script memory script = Script(2, 0, 2, false, "", true, false);
         assertAsModel(script, 2, 2);

@@ -46,8 +46,7 @@ contract ExecutableCallerTest is Fixture {
         }
     }
 
-    /// @dev The call's arguments define an intent, and this intent contains a call with the same
-    /// arguments.
+    /// @dev From the arguments of the call, the shop rebuilds the intent that contains this call.
     function test_pays_onlyFromTheVaultOfItsOrder() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);
@@ -57,8 +56,8 @@ contract ExecutableCallerTest is Fixture {
         equal(token.balanceOf(address(demo)), AMOUNT, "paid");
     }
 
-    /// @dev The trap: `recovery` of a closed vault can make calls as that vault, outside the
-    /// intent's calls.
+    /// @dev After a vault is closed, `recovery` can make any call from the vault, even a call that
+    /// is not part of the intent.
     function test_NotWithinExecution_ifRecoveryImpersonatesTheIntent() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);

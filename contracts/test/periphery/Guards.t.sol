@@ -21,7 +21,8 @@ contract GuardsTest is Fixture {
         guards.requireGas{gas: 100_000}(wanted);
     }
 
-    /// @dev An intent that calls the guard before a target that does less work with little gas.
+    /// @dev The intent calls the guard first, because its target does less work if it gets little
+    /// gas.
     function test_requireGas_preventsAnExecutionWithLessGas() public {
         Thrifty target = new Thrifty();
         Call[] memory calls = list(

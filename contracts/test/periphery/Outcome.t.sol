@@ -27,13 +27,13 @@ contract OutcomeTest is Fixture {
         check(Outcome.outcomeOf(address(factory)) == Fate.Never, "the factory");
     }
 
-    /// @dev The number of times that each run of the fuzzer tests five codes. With 256 runs, the
-    /// long test covers 102,400 codes.
+    /// @dev The number of calls of {otherCodes} in each run of the fuzzer. Each of these calls
+    /// tests five codes. With 256 runs, the long test covers 102,400 codes.
     uint256 private constant CODES_PER_RUN = 80;
 
     function test_anyOtherCode_hasNoOutcome(bytes calldata code, uint256 seed) public {
-        // Skips code that begins like an EIP-7702 delegation, because Foundry rejects it unless it
-        // is a valid delegation.
+        // Skips code that begins with the prefix of an EIP-7702 delegation, because Foundry rejects
+        // invalid delegations.
         vm.assume(bytes2(code) != 0xef01);
         for (uint256 i = 0; i < CODES_PER_RUN; ++i) {
             otherCodes(code, uint256(keccak256(abi.encode(seed, i))));
@@ -140,7 +140,8 @@ contract OutcomeTest is Fixture {
     }
 }
 
-/// @dev The errors as functions, for expectRevert.
+/// @dev Declares the errors as functions, so that the tests can encode an expected error with
+/// abi.encodeCall.
 interface ConditionErrors {
     function NotExecuted(address vault, Fate found) external;
     function NotClosed(address vault, Fate found) external;

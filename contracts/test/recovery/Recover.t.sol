@@ -33,8 +33,8 @@ contract RecoverTest is Fixture {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
-        // The calldata has the offset of the intent (128), the offset of the tokens (64), an array
-        // of one token, and then the intent, without the offset that abi.encode writes before it.
+        // The calldata contains the tokens before the intent. It consists of the intent's offset
+        // (128), the tokens' offset (64), a list of one token, and the intent.
         bytes memory data = bytes.concat(
             abi.encodeWithSelector(factory.recover.selector, 128, 64, 1, address(token)),
             withoutOffset(abi.encode(intent))
@@ -117,8 +117,8 @@ contract RecoverTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
-    /// @dev The return data of a recovery address that receives coin is ignored, because only a
-    /// token's transfer has a result.
+    /// @dev If `recovery` is a contract that receives native coin, the factory ignores its return
+    /// data. Only a token's transfer has a result that counts.
     function test_nativeCoin_isRecovered_forAnyAnswerOfRecovery() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(new FalseTaker());

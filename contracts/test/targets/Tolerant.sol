@@ -7,7 +7,8 @@ contract Tolerant {
     uint256 public visits;
     uint256[] private shelf;
 
-    /// @notice Tolerates a failure only in this frame; the frames in between pass the failure up.
+    /// @notice Only this function tolerates a failure of the work. The calls between this function
+    /// and the work revert if the work fails.
     function tryWork(uint256 depth, uint256 items) external {
         visits++;
         try this.work(depth - 1, items) {} catch {}

@@ -59,7 +59,8 @@ contract Bridge is Tolerating {
     }
 }
 
-/// @notice A deposit stays valid if the hook that runs after it, one call deeper, fails.
+/// @notice Takes a deposit, and then calls its own hook. The deposit stays valid even if the hook
+/// fails.
 contract Hooked is Tolerating {
     function deposit(PlainToken token, uint256 amount) external {
         _take(token, amount);

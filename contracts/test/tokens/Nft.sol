@@ -25,8 +25,8 @@ contract Nft {
         ownerOf[id] = to;
     }
 
-    /// @dev ERC-721's balanceOf has the same selector as the function that recover calls on an
-    /// ERC-20.
+    /// @dev ERC-721 and ERC-20 both have `balanceOf(address)`, so `recover` can call it on an NFT
+    /// contract.
     function balanceOf(address) external pure returns (uint256) {
         return 1;
     }

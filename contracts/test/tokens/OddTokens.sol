@@ -55,8 +55,8 @@ contract FeeToken is PlainToken {
     }
 }
 
-/// @notice Logs a transfer of a thousand times the moved amount, and a second transfer that does
-/// not happen.
+/// @notice Emits two false events for each transfer. The first reports a thousand times the amount,
+/// and the second reports another transfer, which does not happen.
 contract BoastingToken is PlainToken {
     address private constant STRANGER = 0x5555555555555555555555555555555555555555;
 
@@ -216,8 +216,8 @@ contract LyingToken {
     }
 }
 
-/// @notice Moves the amount in a node's simulation, which has no gas price. In a transaction, the
-/// token burns all gas, or returns true and moves nothing.
+/// @notice Moves the amount only if the gas price is zero, as in a node's simulation. In a
+/// transaction, the token burns all gas, or returns true and moves nothing.
 contract TwoFacedToken is PlainToken {
     bool public burns;
 
