@@ -1,6 +1,5 @@
-// The operator's commands for the executor: create its key, show what it would send, show its
-// state, pause it, and retry or drop an address. The commands only read and write the database, so
-// they work even if no executor is running.
+// The operator's commands for the executor, for example to create its key or to pause it. No
+// command needs a running executor.
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
@@ -104,11 +103,11 @@ export const executorCommands: Command[] = [
 
 /**
  * Returns the chain given by `--chain`. Without this option, returns every chain on which an
- * executor has run with this database, or all chains in the chains file if none has run yet.
+ * executor has run. If none has run yet, returns all chains in the chains file.
  *
  * @throws {Error} if `--chain` specifies an unknown chain. Without `--chain`, throws if the chains
- *   file and the database list different chains, because the chains file is then probably not the
- *   service's file
+ *   file and the database list different chains. Such a chains file probably belongs to another
+ *   service
  */
 async function findChainsToPause(
   { db }: Store,
@@ -121,25 +120,23 @@ async function findChainsToPause(
   if (wanted !== undefined) {
     if (known.includes(Number(wanted))) return [Number(wanted)];
     throw new Error(
-      `no executor of this database has run on chain ${wanted}; ` +
+      `no executor that uses this database has run on chain ${wanted}; ` +
         `expected one of: ${known.join(", ")}`,
     );
   }
   const inOrder = (chains: number[]) => chains.toSorted((a, b) => a - b).join(", ");
   if (inOrder(known) === inOrder(listed)) return known;
   throw new Error(
-    `executors of this database have run on chains ${inOrder(known)}, but ${chainsFile} lists ` +
-      `${inOrder(listed)}; set CHAINS_FILE to the service's file, or pass --chain`,
+    `the executors that use this database have run on the chains ${inOrder(known)}, but ` +
+      `${chainsFile} lists the chains ${inOrder(listed)}; set CHAINS_FILE to the file that the ` +
+      "service uses, or pass --chain",
   );
 }
 
 const noChain = (found: unknown, file: string, known: readonly number[]) =>
   new Error(`${file} does not list chain ${found}; it lists ${known.join(", ")}`);
 
-/**
- * @throws an error that names the invalid option, or reports that no intent is stored for the
- *   address
- */
+/** @throws {Error} if an option is invalid or the address has no stored intent */
 async function findJob(
   { store, chainsFile }: CommandContext,
   options: Record<string, string | undefined>,

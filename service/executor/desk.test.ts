@@ -44,7 +44,10 @@ describe("a request for the status of an address", () => {
   let stores: Store[];
   let drawn = 0;
 
-  /** Opens one API server. `look` finds the job of an address and makes it due if necessary. */
+  /**
+   * Opens one API server. `look` makes an address's job due if the status shows money that was not
+   * detected.
+   */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];
     return {
@@ -159,7 +162,7 @@ describe("a request for the status of an address", () => {
     assert.equal(await look(seen(address, { ...funded, ...at(102) })), true);
   });
 
-  test("makes no job due, but succeeds, if the database fails", async () => {
+  test("succeeds even if the database fails, but makes no job due", async () => {
     const closed = await openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const wake = openWake(closed.db, log);
     await closed.close();

@@ -1,6 +1,6 @@
-// Gives the API the executor's progress for an address, and the gas that the executor has paid for
-// an account. The executor can run in another process with the same database. If a status request
-// finds money that the executor has not detected, this module wakes the address's job.
+// Lets the API read the progress of an address and the gas costs of an account. The executor can
+// run in another process with the same database. If a status request finds undetected money, this
+// module wakes the address's job.
 
 import { formatAddress, fromHex, type Hex, type Keccak } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -65,8 +65,8 @@ export function openDesk(
 }
 
 /**
- * Returns a function that finds the returns of an address on chains other than `chainId`: the
- * amounts that the executor has sent to `recovery`, sorted by block.
+ * Returns a function that lists the executor's transfers from an address to `recovery`, sorted by
+ * block. Transfers on the chain `chainId` are omitted.
  */
 export function returnsFinder(
   db: Kysely<Tables>,
@@ -114,8 +114,7 @@ export function jobFinder(db: Kysely<Tables>): FindJob {
     async (requests) => {
       const found = new Map<string, JobNews>();
       for (const row of await readRows(db, requests)) {
-        // The rows are sorted by signing time, so the newest transaction of each job overwrites the
-        // older ones.
+        // The rows are sorted by signing time, so a job's newest transaction overwrites older ones.
         found.set(toKey(row.chain_id, Buffer.from(row.address).toString("hex")), toNews(row));
       }
       return requests.map(({ chainId, address }) => found.get(toKey(chainId, toDigits(address))));
@@ -163,14 +162,14 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
- * If a job was not worth its gas, a status request wakes the job only after this time has passed
- * since money was last detected.
+ * The executor abandons a job if the money is not worth the gas for a return. After this number of
+ * seconds since money was last detected, a status request retries the job.
  */
 const worthlessSeconds = hourSeconds;
 
 /**
- * Returns a function that checks whether an executor has ever run on a chain. On a chain without an
- * executor, no jobs may be created, because no process would complete them.
+ * Returns a function that checks whether an executor has ever run on a chain. Without an executor,
+ * no process would complete the chain's jobs, so none may be created.
  */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
@@ -196,7 +195,8 @@ export function openWake(
       await hintJobs(db, chainId, [{ address, block, isEnough: state === "funded" }]);
       return true;
     } catch (err) {
-      // The status is correct even if the job was not changed. The next status request tries again.
+      // The status request succeeds anyway, and the next status request tries again to wake the
+      // job.
       logLimited("wake", (leftOut) => {
         log.warn({ err, address, leftOut }, "a payment could not be reported to the executor");
       });
@@ -215,7 +215,10 @@ export function openWake(
   };
 }
 
-/** Returns whether the status shows money that the executor would not find without a hint. */
+/**
+ * Returns whether the status is a reason to wake the address's job. Reasons are undetected money,
+ * and money whose return should be tried again.
+ */
 function isNews(
   { balance, recoverable, block, state }: AddressStatus,
   job: JobNews | undefined,
@@ -227,7 +230,7 @@ function isNews(
     job.state === "waiting" &&
     job.reason === ("underfunded" satisfies Reason);
   // This process and the executor may use different endpoints, which may disagree for a long time.
-  // So status requests make a job due at most once per block.
+  // To limit the executor's work, status requests make a job due at most once per block.
   if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== ("not_worth_its_gas" satisfies Reason))
     return false;

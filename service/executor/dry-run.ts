@@ -14,8 +14,8 @@ import { type ExecutorParts, openParts } from "./start.ts";
 import { readPurse } from "./transactions/send.ts";
 
 /**
- * `weiMax` is the highest possible cost of the transaction, or an address's share of that cost, in
- * wei.
+ * `weiMax` is the highest possible cost of the transaction. In `addresses`, `weiMax` is each
+ * address's share of this cost.
  */
 type Planned = {
   kind: string;
@@ -25,10 +25,7 @@ type Planned = {
   addresses: { address: Hex; accountId: string; weiMax: string }[];
 };
 
-/**
- * `waiting` lists the due jobs for which the executor would send no transaction now, and the
- * reasons.
- */
+/** `waiting` lists the due jobs that would not cause a transaction now, and the reasons. */
 type Plan = {
   chainId: number;
   block: number;

@@ -1,6 +1,7 @@
 // Defines the events that the executor reports, in the log and as Prometheus metrics. The log
-// contains no keys, URLs, or calldata. Strangers cannot create new label values in the metrics: a
-// revert reason is counted under the name of a factory error, or as `other`.
+// contains no keys, URLs, or calldata. A contract chooses its revert reason freely, so metrics do
+// not use the reason as a label. The label is a known name, such as the name of a factory error, or
+// `other`.
 
 import { type Hex, isAddress, parseAddress } from "executable-address";
 import type { Logger } from "pino";
@@ -26,10 +27,7 @@ export type ExecutorEvent =
       waitedSeconds: number;
       inFlight: number;
       scores: View["scores"];
-      /**
-       * The part of the chain's daily budget that is spent or reserved for pending transactions,
-       * from 0 to 1.
-       */
+      /** The part of the chain's daily budget that is already spent or reserved, from 0 to 1. */
       budgetShare: number;
     }
   | { kind: "pass_failed"; message: string }
@@ -61,9 +59,9 @@ export type ExecutorEvent =
 type Kind<Event> = {
   level: "debug" | "info" | "warn" | "error";
   /**
-   * Set for events that a stranger can cause, or that repeat during an outage. Such an event is
-   * logged at most once a minute for each reason and endpoint, with the number of skipped events.
-   * The metrics count every event.
+   * Set for events that a stranger can cause, or that repeat during an outage. These events are
+   * logged at most once a minute for each reason and endpoint. Each log entry includes the number
+   * of skipped events. The metrics count every event.
    */
   isLimited?: true;
   counter?: {
@@ -135,7 +133,7 @@ const kinds: Kinds = {
     counter: {
       name: "gaps_total",
       help:
-        "Block ranges whose logs too few endpoints return; after each, the executor reads the " +
+        "Block ranges for which too few endpoints return logs; the executor then reads the " +
         "balances of all records",
     },
   },
@@ -146,7 +144,7 @@ const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "failed_total",
-      help: "Failed attempts to execute or recover, in an estimate or on chain",
+      help: "Executions and recoveries that failed, before or after their transaction was sent",
       labels: ["reason"],
       of: ({ reason }) => ({ reason: failureLabel(reason) }),
     },
@@ -164,13 +162,16 @@ const kinds: Kinds = {
   sent: { level: "info" },
   replaced: {
     level: "info",
-    counter: { name: "replaced_total", help: "Stuck transactions replaced at their nonce" },
+    counter: {
+      name: "replaced_total",
+      help: "Replacements of stuck transactions, which reuse the nonce",
+    },
   },
   fee_capped: { level: "warn", isLimited: true },
   send_refused: { level: "warn", isLimited: true },
   executed: {
     level: "info",
-    counter: { name: "executed_total", help: "Settled executions, counted by the factory's event" },
+    counter: { name: "executed_total", help: "Settled executions, one per event of the factory" },
   },
   recovered: {
     level: "info",
@@ -198,7 +199,7 @@ const kinds: Kinds = {
     level: "error",
     counter: {
       name: "written_off_nonces_total",
-      help: "Nonces whose transactions no endpoint returns, charged at the highest possible cost",
+      help: "Nonces whose transactions no endpoint returns; their maximum cost is counted as spent",
       labels: ["sender"],
       of: ({ sender }) => ({ sender }),
       by: ({ count }) => count,
@@ -221,7 +222,7 @@ const kinds: Kinds = {
     isLimited: true,
     counter: {
       name: "stopped_for_balance_total",
-      help: "Executor passes that sent fewer transactions because the balance of a key was too low",
+      help: "Times that transactions were postponed because the balance of a key was too low",
     },
   },
 };
@@ -229,8 +230,8 @@ const kinds: Kinds = {
 type Report = (event: ExecutorEvent) => void;
 
 /**
- * Registers the metrics. Returns a function that creates a `Report` for a chain, which counts and
- * logs the chain's events.
+ * Registers the metrics. Returns a function that creates a `Report` for a chain. The `Report`
+ * counts and logs the chain's events.
  */
 export function openReports(registry: Registry, log: Logger): (chainId: number) => Report {
   const count = countEvents(registry);
@@ -278,7 +279,7 @@ function write(log: Logger, event: ExecutorEvent, leftOut: number): void {
   log[kinds[kind].level](shown, text);
 }
 
-/** Returns addresses in checksum case, as the API does, so that a search in the log finds them. */
+/** Returns addresses in checksum case, like the API, so that a log search finds them. */
 function formatField(name: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   return name === "address" && isAddress(value) ? parseAddress(value) : value;
@@ -301,7 +302,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
   const senders = new Map<string, Set<string>>();
   return (chainId, event) => {
     const chain = String(chainId);
-    // The type does not express that each counter accepts only events of its own kind.
+    // TypeScript does not infer that this counter accepts this kind of event.
     const counter = kinds[event.kind].counter as Counted | undefined;
     const labels = { chain, ...counter?.of?.(event) };
     if (counter) counters.get(counter.name)!.inc(labels, counter.by?.(event) ?? 1);
@@ -309,7 +310,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     if (event.kind === "lease_taken") gauges.leads.set({ chain }, 1);
     else if (event.kind === "lease_lost") {
       gauges.leads.set({ chain }, 0);
-      // From now on, another process has the lease and reports these gauges.
+      // Another process now has the lease and reports these gauges.
       const { balance, due, waited, inFlight, budget } = gauges;
       for (const gauge of [due, waited, inFlight, budget]) gauge.remove({ chain });
       for (const sender of senders.get(chain) ?? []) balance.remove({ chain, sender });
@@ -354,13 +355,13 @@ function createGauges(registry: Registry) {
     blocksBehind: gauge("blocks_behind", "Blocks that the executor has not read yet"),
     secondsBehind: gauge(
       "seconds_behind",
-      "Age of the chain's newest block if blocks are unread, otherwise 0",
+      "0 if the executor has read all blocks, otherwise the age of the newest block",
     ),
     lastPass: gauge("last_pass_seconds", "Unix time of the last complete pass of the executor"),
     late: gauge(
       "late_jobs",
-      "Addresses whose due time is later than the longest backoff, which means that a clock was " +
-        "wrong",
+      "Addresses that a wrong block time had postponed for more than a day, in the last search; " +
+        "the executor made them due",
     ),
     due: gauge("due_jobs", "Addresses that were due in the last pass of the executor"),
     waited: gauge(

@@ -39,8 +39,8 @@ describe("the executor on a real chain", () => {
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), "executor-"));
     store = await openStore({ dataDirectory: directory });
-    // Each test has a new database, so the executor charges all transactions that its key sent on
-    // this day to the day's budget. Therefore, each test starts on a new day.
+    // Each test has a new database. Each test also starts on a new day. Otherwise, its budget would
+    // include the key's earlier transactions.
     await world.client.increaseTime({ seconds: 86_400 });
     await world.mine();
     executor = start();
@@ -302,7 +302,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("stores an execution with the amounts of its event", async () => {
+  test("stores the amounts that the event of an execution reports", async () => {
     const record = await world.newRecord();
     await paid(record);
     const outcome = () => store.db.selectFrom("executor_outcomes").selectAll().executeTakeFirst();

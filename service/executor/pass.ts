@@ -1,5 +1,5 @@
 // Defines the parameters of the executor's modules. A program or a test provides `Parts`, including
-// the clock, random numbers, and timers, so that the simulator in test/ can replay a run from a
+// the clock, random numbers, and timers. Therefore, the simulator in test/ can replay a run from a
 // seed. Each iteration of a chain's loop creates a `Pass`.
 
 import type { Hex, Keccak } from "executable-address";
@@ -17,8 +17,8 @@ import type { FeePolicy } from "./money/fees.ts";
 import type { TipPrices } from "./money/tips.ts";
 
 /**
- * One iteration of a chain's loop. `Memory` is the state from earlier iterations, limited to the
- * parts that a function uses.
+ * One iteration of a chain's loop. `memory` is the state that the loop keeps between iterations.
+ * With the type `Memory`, a function declares which parts of this state it uses.
  */
 export type Pass<Memory = unknown> = {
   parts: Parts;
@@ -29,8 +29,8 @@ export type Pass<Memory = unknown> = {
   /** The current block time, including the time since the newest block. */
   nowSeconds: number;
   /**
-   * The key that signs. In transactions/, this is the current key; in `work`, the key with the most
-   * money; and everywhere else, the first key.
+   * The key that signs. The functions in transactions/ handle one key, and `signer` is that key. In
+   * `work`, `signer` is the key with the most money. Everywhere else, it is the first key.
    */
   signer: Signer;
 };
@@ -68,9 +68,9 @@ export type Parts = {
   /** Waits until other tasks of the process have run. */
   yieldTurn: () => Promise<void>;
   report: (event: ExecutorEvent) => void;
-  /** Called whenever the newest block was read, even if it has not changed. */
+  /** Called after each read of the newest block, even if the block is unchanged. */
   onHead?: (head: Block) => void;
-  /** Called after new payments were saved. */
+  /** Called in each poll, after new payments were saved. */
   onSwept?: () => void;
   /** Dry run: called with each transaction and its highest cost in wei, instead of signing it. */
   onPlanned?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
@@ -89,8 +89,8 @@ export type Signer = {
    * Returns the signed transaction. Another call with the same transaction can return different
    * bytes.
    *
-   * @throws {SignerRefused | ChainUnavailable} before a lease could expire; the message contains no
-   *   secrets
+   * @throws {SignerRefused | ChainUnavailable} if the signer refuses, or does not answer before a
+   *   lease could expire. The error's message contains no secrets
    */
   sign(transaction: UnsignedTransaction): Promise<Hex>;
 };
@@ -111,8 +111,8 @@ export type ChainSettings = {
   chainId: number;
   tokens: readonly Hex[];
   /**
-   * Tokens that imitate one of `tokens`, each with the smallest transfer that is not ignored, in
-   * base units.
+   * Tokens that imitate one of `tokens`. The value for each token is a minimum in base units:
+   * smaller transfers are ignored.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;
   /** A receipt is confirmed when this number of later blocks has been mined. */
@@ -121,12 +121,12 @@ export type ChainSettings = {
    * A receipt is final when the `finalized` tag reaches its block, or after `confirmations` blocks.
    */
   finality: "finalized" | "blocks";
-  /** The executor acts on a payment when this number of later blocks has been mined. */
+  /** The executor acts on a payment only after this number of further blocks has been mined. */
   paymentConfirmations: number;
   decision: DecisionPolicy;
   /**
-   * After this number of blocks, a pending transaction is also sent to the endpoints; undefined for
-   * never.
+   * The number of pending blocks after which relayed transactions are also sent to the normal
+   * endpoints. If undefined, this never happens.
    */
   sendFallbackBlocks: number | undefined;
   fees: FeePolicy;
@@ -163,8 +163,8 @@ export type AttemptLimits = {
   /** After this number of recoveries has failed on chain, the address is given up. */
   recoveryFailuresMax: number;
   /**
-   * After this number of recoveries from an address on one day, the minimum value doubles with each
-   * recovery.
+   * The number of recoveries per address and day with the normal minimum value. For each further
+   * recovery on this day, the minimum value doubles.
    */
   recoveriesPerDayMax: number;
 };
@@ -173,8 +173,8 @@ export type AttemptLimits = {
 export type Tuning = FollowTuning & {
   pollMs: number;
   /**
-   * A process can take another process's lease if the lease has not changed for this time, by its
-   * own clock (`openLeaseWatch` in ledger/lease.ts).
+   * A process can take a lease that is unchanged for this time (`openLeaseWatch` in
+   * ledger/lease.ts).
    */
   leaseMs: number;
   /** A pending transaction is sent again after this time. */

@@ -1,12 +1,13 @@
 // Decides whether a poll does the executor's work or skips it to save requests. A poll is skipped
-// if there is nothing to do and the next block is not expected yet. A chain without open addresses
-// "sleeps": polls are skipped until there is something to do.
+// if there is no work and no new block is expected yet. A chain without open addresses "sleeps":
+// polls are skipped until there is something to do.
 //
 // A sleeping chain is checked about every five minutes, because closed addresses can receive late
-// money. A check asks a quorum of endpoints for new transfers. It also asks one endpoint whether
-// the last block with known logs is still in the chain. A normal poll, which reads the logs,
-// follows if the check finds a payment or fails, and after every sixth check. A new address, a due
-// job, or an event that waits for a block wakes the chain at the next poll.
+// money. A check asks a quorum of endpoints for new transfers. A check also asks one endpoint
+// whether the last block with known logs is unchanged. If the check finds a payment or fails, a
+// normal poll follows, which reads the logs. Every sixth check is followed by a normal poll even if
+// it finds no payment. A new address, a due job, or an event that waits for a block wakes the
+// chain.
 
 import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -18,40 +19,38 @@ import type { Parts } from "./pass.ts";
 import type { ScanMemory } from "./payments/scan.ts";
 
 /**
- * The time between two checks of a sleeping chain. The time is short enough that a check and the
- * poll after it find late money within five minutes.
+ * The time between two checks of a sleeping chain. The check and the next poll together find late
+ * money within five minutes.
  */
 const sleepMs = 285_000;
-/** A normal poll follows after this number of checks, even if the checks find no payment. */
+/** After this number of checks, a normal poll follows even if no check found a payment. */
 const checksMax = 6;
 /**
- * The time for which the chain stays awake after the last address has expired, to report the
- * expiration and to find late payments.
+ * After the last address expires, the chain stays awake for this time. Meanwhile, the executor
+ * reports the expiration and finds late payments.
  */
 const closingSeconds = 900;
 /** The interval at which an awake chain is checked for open addresses. */
 const closedEveryMs = 10_000;
 /**
- * All addresses must have been closed for this time before the chain sleeps, because a block's
- * timestamp can be wrong.
+ * The chain sleeps only if all addresses have been closed for this time. Otherwise, one wrong block
+ * timestamp could put the chain to sleep.
  */
 const closedMs = 60_000;
-/**
- * The time for which a chain stays awake after late money arrived, until the payment has enough
- * confirmations.
- */
+/** After late money arrives, the chain stays awake for this time to confirm the payment. */
 const paidMs = 1_200_000;
 
 /** Times are in milliseconds of a monotonic clock. */
 type Rest = {
   isAsleep: boolean;
-  /** The records whose addresses were closed, and had expired at least `closingSeconds` before. */
+  /**
+   * The result of the last search for open addresses. The search counts an address as open until
+   * `closingSeconds` after its expiration time.
+   */
   closed: Closed;
   /** When the addresses were last checked. */
   closedCheckedMs: number;
-  /**
-   * When the sleeping chain was last checked, and the number of checks since the last normal poll.
-   */
+  /** The time of the last check, and the number of checks since the last normal poll. */
   checkedMs: number;
   checks: number;
   awakeUntilMs: number;
@@ -81,7 +80,7 @@ export const openRestMemory = (nowMs: number): RestMemory => ({
 });
 
 /**
- * `pass`: a normal poll. `peek`: a normal poll only if there is a new block. `rest`: skip this
+ * `pass` is a normal poll. `peek` is a normal poll only if there is a new block. `rest` skips the
  * poll.
  */
 export type PollKind = "pass" | "peek" | "rest";
@@ -103,8 +102,7 @@ export async function decidePoll(
     rest.closedCheckedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
-    // If logs were missing, the chain stays awake until the balances of all records were read
-    // (payments/scan.ts).
+    // If logs are missing, the chain stays awake until scan.ts has read all balances.
     rest.isAsleep = nowMs >= rest.awakeUntilMs && !scan.isOutdated;
   }
   if (!rest.isAsleep) {
@@ -116,7 +114,7 @@ export async function decidePoll(
   return ++rest.checks < checksMax && !isPaid ? "rest" : "pass";
 }
 
-/** Returns whether there are neither open addresses nor events that wait for a block. */
+/** Returns true if no address is open and no event waits for a block. */
 async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
   const { chainId } = chain;
   rest.closed = await ledger.passClosed(chainId, rest.closed, nowSeconds - closingSeconds);
@@ -133,8 +131,8 @@ async function isPaidSince(
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  // A record that was already expired when it was created does not wake the chain, but its address
-  // can receive money.
+  // Records that were created after their expiration do not wake the chain. Their addresses can
+  // still receive money.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const context = { view, chain, memory: follow, tuning };
   const transfers = await transfersSince(context, anchor, rest.checks);
@@ -162,8 +160,8 @@ export function recordPass({ rest, last }: RestMemory, nowMs: number, isQuiet: b
 }
 
 /**
- * Reports a skipped poll, because alerts depend on the time of the last report and on the used part
- * of the budget.
+ * Reports a skipped poll like a normal poll. Alerts need these reports, which show that the
+ * executor runs and how much budget is used.
  */
 export function reportRest({ report }: Parts, { last }: RestMemory): void {
   const { view } = last;
@@ -172,6 +170,6 @@ export function reportRest({ report }: Parts, { last }: RestMemory): void {
   report({ kind: "pass", ...nothing, scores: view?.scores ?? [], budgetShare });
 }
 
-/** Returns the used part of the budget on the day of `seconds`; 0 if it is not known. */
+/** Returns the used part of the budget on the day of `seconds`; 0 if unknown. */
 export const readBudgetShare = ({ budget }: LastPass, seconds: number): number =>
   budget?.day === dayOf(seconds) ? budget.share : 0;

@@ -1,8 +1,12 @@
-// Runs the loop for one chain. The loop takes the lease and polls the chain. Each iteration
-// ("pass") reads the newest block, finds payments, settles mined transactions, resends or replaces
-// pending transactions, works on due jobs, and reads the balances of new records. All results are
-// saved after each step, so a process can be killed at any time. If an iteration fails, the next
-// one continues.
+// Runs the loop for one chain. The loop takes the lease and polls the chain. All results are saved
+// after each step, so a process can be killed at any time. If an iteration fails, the next one
+// continues.
+//
+// Each iteration ("pass") has these steps:
+// - read the newest block and find payments
+// - settle, resend, or replace transactions
+// - work on due jobs
+// - read the balances of new records
 
 import type { Hex } from "executable-address";
 import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
@@ -114,7 +118,7 @@ export function openMemory(parts: Parts): Memory {
   };
 }
 
-/** Runs the loop until `stopping` is aborted, and then releases the lease. Never rejects. */
+/** Runs the loop until `stopping.aborted` is true, and then releases the lease. Never rejects. */
 export async function run(parts: Parts, stopping: { readonly aborted: boolean }): Promise<void> {
   const memory = openMemory(parts);
   while (!stopping.aborted) {
@@ -133,7 +137,7 @@ export async function run(parts: Parts, stopping: { readonly aborted: boolean })
 /**
  * Runs one iteration, unless another process has the lease or there is nothing to do.
  *
- * @throws the error that ended the iteration; the next one continues from the saved data
+ * @throws the error that ended the iteration. The next iteration continues from the saved data
  */
 async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
@@ -152,13 +156,12 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
   for (const key of keys) {
     if (!isPaused) await keepUp(key, budgets);
-    // `openPurse` also reports the key's balance, so it is called even if the key has nothing to
-    // send.
+    // Calls `openPurse` even if the key has nothing to send, because it reports the balance.
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await searchLateJobs(pass);
-  // If the newest block is below the last block with known logs, the balances at the newest block
-  // are outdated, so no jobs are handled.
+  // Balances are outdated if the newest block is below the last block with known logs. No jobs are
+  // handled in this case.
   const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
@@ -172,7 +175,7 @@ async function runPass(parts: Parts, memory: Memory): Promise<void> {
     scores: view.scores,
     budgetShare: readBudgetShare(memory.last, view.head.timestamp),
   });
-  // This step comes last, so that a failure in it does not delay known payments.
+  // New records are scanned after the jobs, so that a failed scan does not delay known payments.
   const isScanned = await scanNewRecords(pass, blocksBehind);
   if (!isOld && !isPaused) await returnNamed(pass, keys, budgets, due > 0);
   const isQuiet = !isOld && blocksBehind === 0 && isScanned && pending.length === 0 && due === 0;
@@ -208,7 +211,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
     ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
     : "pass";
   if (poll === "rest") return undefined;
-  // If opening the view throws, the next poll is not skipped.
+  // If the requests to the endpoints fail, the next poll must not be skipped.
   last.isQuiet = false;
   const view = await (poll === "peek" ? network.openNewView(clock!.hash) : network.openView());
   if (view) last.view = view;
@@ -221,8 +224,8 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 }
 
 /**
- * Opens today's budgets, by block time. The budgets include today's charged costs, and the highest
- * possible costs of pending transactions and of nonces whose transactions are unknown.
+ * Opens the budgets of the current day, by block time. Subtracts the costs charged on this day.
+ * Also subtracts the highest possible costs of pending and unknown transactions.
  */
 export async function readDayBudgets(
   pass: Pass<UnknownNonces & SendMemory & Pick<RestMemory, "last">>,
@@ -247,8 +250,8 @@ export async function readDayBudgets(
 }
 
 /**
- * Returns the current block time in seconds: the timestamp of `head`, plus the time since this
- * process first saw `head`, by a monotonic clock. The host's wall clock is never used.
+ * Returns the timestamp of `head` plus the seconds since this process first saw `head`. Uses a
+ * monotonic clock, and never the host's wall clock.
  */
 function readChainClock(
   memory: ClockMemory,

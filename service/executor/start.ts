@@ -46,8 +46,8 @@ export type Executor = {
 };
 
 /**
- * The time limit for a request to an endpoint. The limit is much shorter than `leaseMs`, so that
- * the executor does not lose the lease while it waits for an endpoint.
+ * The time limit for a request to an endpoint. The limit is much shorter than `leaseMs`. Otherwise,
+ * the executor could lose the lease while it waits.
  */
 const rpcTimeoutMs = 4000;
 
@@ -58,7 +58,7 @@ export type ExecutorParts = {
   config: ExecutorConfig;
   registry: Registry;
   log: Logger;
-  /** Returns the functions to call when the executor has read a chain's blocks and payments. */
+  /** Returns a chain's callbacks `onHead` and `onSwept`, which pass.ts describes. */
   listenersOf?: (chainId: number) => Pick<Parts, "onHead" | "onSwept">;
 };
 

@@ -5,22 +5,22 @@ import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 /**
- * What a nonce is used for. `return`: a recovery of one reported token (jobs/named.ts). `fill`: a
+ * The use of a nonce. `return` is a recovery of one reported token (jobs/named.ts). `fill` is a
  * zero-value transfer that closes a nonce gap.
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
 /**
- * `foreign`: the nonce was used by a transaction that the executor did not adopt. The transaction
- * is from an earlier day, is not signed by the key, or could not be read.
+ * `foreign` means that the nonce was used by a transaction that is not saved. That transaction is
+ * from an earlier day, is not signed by the key, or was not found.
  */
 export type PurposeState = "pending" | "settled" | "foreign";
 
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * The process that is allowed to send on a chain. `epoch` increases with each new holder, and
-     * `renewals` increases with each write of the holder.
+     * The process that is allowed to send on a chain. `epoch` increases when another process takes
+     * the lease. `renewals` increases whenever the holder writes.
      */
     executor_leases: { chain_id: number; holder: string; epoch: number; renewals: number };
     /**
@@ -44,10 +44,7 @@ declare module "../store/tables.ts" {
       /** The last day with a recovery, and the number of recoveries on that day. */
       recovery_day: Generated<number>;
       recoveries: Generated<number>;
-      /**
-       * The account that first created the record; empty if there was no record when the job was
-       * created.
-       */
+      /** The account that first created the record; empty if the record did not exist yet. */
       account_id: Generated<string>;
     };
     /** One row per used nonce. `id` consists of the chain, the sender, and the nonce. */
@@ -63,15 +60,15 @@ declare module "../store/tables.ts" {
       created_at: number;
       block_number: number | null;
       transaction_hash: string | null;
-      /** The day to which the cost was charged; null before that. */
+      /** The day to which the cost is charged; null while the cost has not been charged. */
       day: Generated<number | null>;
       /** In wei, decimal. */
       paid: Generated<string | null>;
     };
     /**
-     * An address that a transaction executes or recovers, its share of the transaction's gas, and
-     * the account that is charged. When the transaction is final, `wei` is the address's cost, and
-     * `tips_wei` is the value of its tips (decimal).
+     * An address in a transaction, with its share of the gas and the charged account. In a final
+     * transaction, `wei` is the address's cost, and `tips_wei` is the value of its tips. Both are
+     * decimal.
      */
     executor_purpose_addresses: {
       purpose_id: string;
@@ -85,8 +82,7 @@ declare module "../store/tables.ts" {
     };
     /**
      * Every signed transaction, saved before the executor sends it. Fees are in wei, decimal.
-     * `is_fill`: whether the transaction is a zero-value transfer, regardless of what the nonce is
-     * used for.
+     * `is_fill` is 1 for a zero-value transfer, even if it replaces an execution or a recovery.
      */
     executor_transactions: {
       hash: string;
@@ -115,8 +111,9 @@ declare module "../store/tables.ts" {
     /**
      * The costs of final transactions. Reserved costs are computed from the pending transactions.
      * `gas_wei` is the full cost paid for the account, and `tips_wei` is the value of its tips.
-     * `wei` is the cost that tips did not cover. It includes `client_wei` (for addresses created
-     * with the client ID) and `tip_loss_wei` (for executions that tips should have paid for).
+     * `wei` is the cost that tips did not cover. `client_wei` and `tip_loss_wei` are parts of
+     * `wei`. `client_wei` is the cost for addresses that were created with the client ID.
+     * `tip_loss_wei` is the cost of executions whose tips should have covered this cost.
      */
     executor_account_spending: {
       chain_id: number;
@@ -130,13 +127,12 @@ declare module "../store/tables.ts" {
     };
     /** A chain on which an operator has paused signing. */
     executor_pauses: { chain_id: number };
-    /** The progress of `scanNewRecords`: the balances of all records up to `seq` were read. */
+    /** The progress of `scanNewRecords`, which has read the balances of all records up to `seq`. */
     executor_looks: { chain_id: number; seq: number };
     /**
-     * Reported tokens: tokens that are not on a token list, but that an address has received
-     * according to a report. `day` and `account_id` belong to the newest report. `due_at` is null
-     * if the token does not wait. `purpose_id` is the newest attempt to send the token to
-     * `recovery`.
+     * Unlisted tokens that an address has received according to a report. `day` and `account_id`
+     * belong to the newest report. `due_at` is the time of the next attempt, or null if no attempt
+     * is planned. `purpose_id` is the newest attempt to send the token to `recovery`.
      */
     executor_named: {
       chain_id: number;
@@ -203,9 +199,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/**
- * Status requests use this index to find the amounts that were sent to `recovery` on other chains.
- */
+/** Status requests use this index to find amounts sent to `recovery` on other chains. */
 export const returnStatements = (): TableStatement[] => [
   sql`create index executor_outcomes_returned on executor_outcomes (address)
       where kind = 'recovered'`,

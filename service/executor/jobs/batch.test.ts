@@ -66,12 +66,12 @@ describe("formBatches", () => {
     assert.deepEqual(names([tipped, own]), ["o", "t"]);
   });
 
-  test("reserves 37.5 % more gas for each job than the most expensive job needs", () => {
+  test("reserves the gas of the most expensive job plus 37.5 % for each job", () => {
     const [batch] = formBatches([ready("a", 100_000), ready("b", 70_000)], limits);
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });
 
-  test("reserves at least 4/3 times 64/63 of the gas that a job uses", () => {
+  test("reserves at least 35 % more gas than a job uses", () => {
     for (const used of [100_000, 1_000_000, 8_000_000]) {
       const [batch] = formBatches([ready("a", used)], limits);
       assert.ok(batch!.gas >= (used * 4 * 64) / (3 * 63), `${used}: ${batch!.gas}`);
@@ -136,11 +136,11 @@ describe("admit with `EXECUTOR_PAYS=tips`", () => {
   });
 });
 
-describe("the size limits of a transaction", () => {
+describe("the gas and calldata limits of a transaction", () => {
   type Column = keyof (typeof measured)["one call"];
   const columns = Object.keys(measured["one call"]) as Column[];
 
-  test("cover the gas of batches in contracts/snapshots/gas.json", () => {
+  test("suffice for the batches that contracts/snapshots/gas.json measures", () => {
     for (const column of columns)
       for (const count of [1, 5, 20] as const) {
         const used = count * measured[`batch of ${count}, each`][column];
@@ -148,8 +148,8 @@ describe("the size limits of a transaction", () => {
       }
   });
 
-  test("cover the gas of recoveries in contracts/snapshots/gas.json", () => {
-    // The terms of one call have 21 words.
+  test("suffice for the recoveries that contracts/snapshots/gas.json measures", () => {
+    // The encoded terms of an intent with one call have 21 words of 32 bytes.
     const { item } = ready("a", 0, 0, 21 * 32);
     const gas = (transfer: number) => computeRecoveryGas(item, [{ gas: transfer }]);
     for (const token of ["plain", "USDC"] as const)
@@ -160,7 +160,7 @@ describe("the size limits of a transaction", () => {
     }
   });
 
-  test("cover the calldata of a batch of recoveries", () => {
+  test("suffice for the calldata of a batch of recoveries", () => {
     const token: Hex = `0x${"11".repeat(20)}`;
     for (const [count, tokens] of [
       [1, 1],

@@ -1,6 +1,6 @@
-// Groups executions or recoveries into transactions, sets their gas limits, and decides whether
-// tips or the operator's budgets pay for them. If neither tips nor budgets pay for a job, the job
-// waits, and other jobs are not delayed.
+// Groups executions or recoveries into transactions and sets their gas limits. Also decides whether
+// tips or the operator's budgets pay for them. If neither pays for a job, the job waits without
+// delaying other jobs.
 
 import { fromHex, gasMargin, type Hex } from "executable-address";
 import { size } from "viem/utils";
@@ -15,15 +15,12 @@ import type { Pass, Tuning } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transactions/send.ts";
 
-/**
- * A tip covers an execution if the tip is worth at least 5/4 of the execution's cost at the current
- * fee.
- */
+/** A tip must be worth at least 5/4 of the execution's cost at the current fee. */
 const tipMargin = { of: 5n, by: 4n };
 
 /**
- * Returns the batches that tips or budgets pay for, executions first, and updates for the jobs that
- * are not in a batch.
+ * Groups the jobs into batches that tips or budgets pay for, executions first. Also returns updates
+ * for the jobs that neither a tip nor a budget pays for (`unpaid`).
  */
 export function admit(
   pass: Pass,
@@ -71,8 +68,8 @@ export function admit(
 }
 
 /**
- * Returns whether the tip pays for the gas. If the execution has failed on chain before, the tip
- * does not count, because a failed execution pays no tip.
+ * Returns whether the tip pays for the gas. Returns false if the execution has failed on chain
+ * before, because failed executions pay no tip.
  */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, kind } = ready;
@@ -97,7 +94,7 @@ type Act =
   | { kind: "recover"; tokens: readonly Hex[] }
   | { kind: "return"; token: Hex };
 
-/** An item and the gas that it needs. `isTipped`: whether the item's tip pays for this gas. */
+/** An item and the gas that it needs. `isTipped` is true if the item's tip pays for this gas. */
 export type Ready = { item: Examined; gas: number; isTipped?: boolean } & Act;
 
 /** All items in a batch are of the same kind. */
@@ -109,26 +106,26 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 };
 
 /**
- * The largest gas estimate in a batch is at most this multiple of the smallest. If an item burns
- * all its gas and no trace shows which item it was, the other items pay part of that gas. This
- * limit ensures that each item pays for less than twice its own gas.
+ * The maximum ratio between the largest and the smallest gas estimate in a batch. Without a trace,
+ * other items share the cost of an item that burns all its gas. With this limit, each item still
+ * pays for less than twice its own gas.
  */
 const gasFactor = 1.45;
 /**
- * An upper bound on the gas that a transaction needs in addition to the gas for its items. The
- * tests compare the gas limits with contracts/snapshots/gas.json.
+ * An upper bound on a transaction's gas in addition to the gas for its items. The tests compare the
+ * gas limits with contracts/snapshots/gas.json.
  */
 export const baseGas = 40_000;
 
 /**
  * Groups the items into batches that comply with `limits`. An item that has failed before gets its
- * own transaction, so that other items do not pay if it fails again. Items that pay a tip do not
- * share a transaction with items that the operator pays for.
+ * own transaction, in case it fails again. Items that pay a tip and items that the operator pays
+ * for are in separate transactions.
  *
- * The factory divides the remaining gas equally among the remaining items. So a transaction
- * contains only items with similar gas estimates, and its gas limit is high enough to give each
- * item as much gas as the largest item needs. Therefore, no item can use up the gas of the later
- * items.
+ * The factory divides the remaining gas equally among the remaining items. Therefore, no item can
+ * use up the gas of later items. All shares are equal, so each share must be large enough for the
+ * largest item. To keep the gas limit low, a transaction contains only items with similar gas
+ * estimates (`gasFactor`).
  */
 export function formBatches(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);
@@ -171,9 +168,9 @@ export function computeGasLimit(items: readonly Pick<Ready, "gas">[]): number {
 }
 
 /**
- * The calldata size of a `batch` call without its items (`callBytes`), and of an item without its
- * encoded terms (`itemBytes`), in bytes. Both are rounded up; a test compares the sizes with the
- * calldata from the library.
+ * Upper bounds on calldata sizes in bytes. `callBytes` is for a `batch` call without its items.
+ * `itemBytes` is for an item without its encoded terms. A test compares both with the calldata that
+ * the library encodes.
  */
 const callBytes = 100;
 const itemBytes = 256;
@@ -185,8 +182,8 @@ function countCalldataBytes(ready: Pick<Ready, "item"> & Act): number {
 }
 
 /**
- * Returns the maximum size of a transaction with these items, which must be sorted by gas, lowest
- * first.
+ * Returns the maximum size of a transaction with these items.
+ * @param items sorted by gas, lowest first
  */
 export const computeSizeMax = (items: readonly Ready[]): Size => ({
   gas: computeGasLimit(items),
@@ -197,7 +194,7 @@ export const computeSizeMax = (items: readonly Ready[]): Size => ({
  * Splits a batch's gas among its items in proportion to their estimates. The sum of the shares is
  * exactly the batch's gas.
  *
- * @param gasPerByte the fee for one byte of calldata, in gas; 0 if the chain charges no such fee
+ * @param gasPerByte the fee for one byte of calldata, in gas; 0 if there is none
  */
 export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[] {
   const weights = ready.map((each) => each.gas + gasPerByte * countCalldataBytes(each));
@@ -214,23 +211,24 @@ export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[
 }
 
 /**
- * The gas that a recovery needs in addition to its transfers and its calldata: once (`closeGas`),
- * and for each transfer (`perTokenGas`). Both are generous: without any gas for the transfer, the
- * result is above "refund, expired" in contracts/snapshots/gas.json.
+ * The gas that a recovery needs in addition to its transfers and its calldata. A recovery needs
+ * `closeGas` once, and `perTokenGas` for each transfer. Both values are generous. Without EIP-8037,
+ * `closeGas` plus `perTokenGas` exceeds the gas of a whole recovery with one transfer. See "refund,
+ * expired" in contracts/snapshots/gas.json.
  */
 const closeGas = 120_000;
 const perTokenGas = 40_000;
 /**
- * The gas for a zero byte of calldata (EIP-7623). Nonzero bytes cost four times as much. A
- * transaction that uses little other gas pays `floor` instead of `usual`.
+ * The gas for a zero byte of calldata (EIP-7623). `floor` applies if a transaction needs little gas
+ * in addition to its calldata. Otherwise, `usual` applies. Nonzero bytes cost four times as much.
  */
 const calldataGas = { usual: 4, floor: 10 };
 const nonzeroFactor = 4;
 
 /**
- * Returns the gas that a recovery needs. An estimate of the whole recovery would be too low,
- * because a recovery succeeds even if its transfers run out of gas. Each transfer gets the same
- * amount of gas.
+ * Returns the gas that a recovery needs. The estimate of a whole recovery would be too low. A
+ * recovery succeeds even if its transfers run out of gas. Each transfer gets the same amount of
+ * gas.
  *
  * @param transfers sorted by gas, lowest first
  */
@@ -242,8 +240,9 @@ export function computeRecoveryGas(item: Examined, transfers: readonly { gas: nu
 
 /**
  * The approximate gas of a recovery of one token, without its calldata. The first recovery of an
- * unexecuted intent deploys the vault. Each value is between the two figures in
- * contracts/snapshots/gas.json: "refund, expired" and "late sweep".
+ * unexecuted intent deploys the vault. `deploys` is between the measured values of "refund,
+ * expired" without EIP-8037 in contracts/snapshots/gas.json. `isDeployed` is between the measured
+ * values of "late sweep" in the same file.
  */
 const recoveryGas = { deploys: 94_000, isDeployed: 50_000 };
 

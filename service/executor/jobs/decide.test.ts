@@ -6,14 +6,14 @@ import { attemptLimits, type Decision, decide, type Facts } from "./decide.ts";
 const token: Hex = `0x${"aa".repeat(20)}`;
 const other: Hex = `0x${"bb".repeat(20)}`;
 const priced: Hex = `0x${"cc".repeat(20)}`;
-/** A look-alike token. An amount is worth returning if it is at least 50 base units. */
+/** A look-alike token, which is returned only if the amount is at least 50 base units. */
 const similar: Hex = `0x${"dd".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
 /**
- * The facts about an open and funded address with no earlier attempts and a low fee. With these
- * facts, `decide` returns an execution. Each row below changes some of the facts.
+ * An open and funded address without earlier attempts, at a low fee. For this input, `decide`
+ * returns an execution. Each row below changes some fields of the input.
  */
 const plain: Facts = {
   wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },
@@ -268,7 +268,7 @@ describe("decide", () => {
     test(title, () => assert.deepEqual(decide(given(change)), decision));
   }
 
-  test("executes only open and funded addresses, in 960 combinations of facts", () => {
+  test("executes only open and funded addresses in all 960 combinations of inputs", () => {
     let count = 0;
     const options = {
       hasCode: [false, true],

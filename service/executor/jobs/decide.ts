@@ -37,8 +37,8 @@ type WaitReason =
 type GiveUpReason = "not_worth_its_gas" | "recovery_keeps_failing";
 
 /**
- * `untilSeconds` is the block time at which the wait ends, or null if the address waits until more
- * money arrives.
+ * `untilSeconds` is the block time at which the wait ends. If `untilSeconds` is null, the address
+ * waits for more money.
  */
 export type Decision =
   | { action: "execute" }
@@ -56,15 +56,17 @@ export type Facts = {
 };
 
 /**
- * Each value limits how much gas an address can waste. The values are judgments, not measurements.
+ * Each value limits how much gas an address can waste. The values were chosen by judgment, and not
+ * by measurement.
  *
- * - `paidFailuresMax`: an execution that fails on chain has succeeded in a simulation before, so a
- *   repeated failure is probably not a coincidence. The money is not lost, because it is returned
- *   after the expiration time.
- * - `recoveryFailuresMax`: the money stays at the address if the executor gives up, so there are
- *   more attempts. With the backoff, the last one is at least five minutes after the first.
- * - `recoveriesPerDayMax`: usually, an address needs one recovery for a surplus or a late payment.
- *   The other two are for a payer who repeats the mistake.
+ * - `paidFailuresMax`: executions are simulated first, so repeated failures on chain are probably
+ *   not a coincidence. The money is not lost, because the executor returns it after the expiration
+ *   time.
+ * - `recoveryFailuresMax`: if the executor abandons an address, the money stays there. Therefore,
+ *   this limit is higher than `paidFailuresMax`. The backoff spreads the attempts over at least
+ *   five minutes.
+ * - `recoveriesPerDayMax`: usually, an address needs only one recovery, for a surplus or a late
+ *   payment. Two more recoveries per day are allowed in case a payer pays again by mistake.
  */
 export const attemptLimits: AttemptLimits = {
   paidFailuresMax: 3,
@@ -74,15 +76,15 @@ export const attemptLimits: AttemptLimits = {
 
 /**
  * After this number of recoveries has failed on chain, look-alike tokens are no longer recovered.
- * The number is lower than for listed tokens, because the contract of a look-alike can fail on
- * purpose. A single failure can be caused by a block that changed the state after the simulation.
+ * The number is lower than for listed tokens, because look-alike tokens can fail on purpose. One
+ * failure is not enough, because the state can change between simulation and transaction.
  */
 const lookalikeFailuresMax = 2;
 
 /**
- * Decides between an execution and a recovery. Only open addresses can be executed: the chain must
- * be the intent's chain, the address must have no code, and the intent must not have expired. The
- * balance of any other address is sent to `recovery`.
+ * Decides between an execution and a recovery. Only open addresses can be executed. Open addresses
+ * have no code yet, and an unexpired intent for this chain. The balance of any other address is
+ * sent to `recovery`.
  */
 export function decide(facts: Facts): Decision {
   return isOpen(facts) ? decideOpen(facts) : decideOver(facts);
@@ -144,8 +146,8 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
 
 /**
  * Returns the tokens that are worth sending to `recovery`. If any token is returned, the native
- * coin is returned too, because it adds little cost. Otherwise, the native coin must be worth the
- * gas.
+ * coin is returned too, because it adds little cost. Without such a token, the native coin is
+ * returned only if it is worth the gas.
  *
  * @param times the required value of a token, as a multiple of the recovery's cost
  */
@@ -168,10 +170,9 @@ function tokensWorthIt(
 }
 
 /**
- * Returns a decision to wait if the backoff has not ended or the fee is too high.
+ * Decides to wait if the backoff has not ended or the fee is too high.
  *
- * @param latestSeconds the latest end of the wait; for an open address, the first second after the
- *   expiration time
+ * @param latestSeconds the latest end of the wait; for an open address, one second after expiration
  */
 function findWait(
   nowSeconds: number,

@@ -1,5 +1,5 @@
-// Tests the reason that a job gets if no key can send its transaction. The ledger is empty, so the
-// next nonce is 0.
+// Tests which reason is saved for a job if no key can send its transaction. The database contains
+// no nonces, so the next nonce is 0.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -90,8 +90,7 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
 
 describe("a due job is postponed with the reason", () => {
   test("`no_free_slot` if the key has too many pending transactions", async () => {
-    // Transactions that close nonce gaps do not count toward the limit, so there can be more
-    // pending transactions than the limit.
+    // The total can exceed the limit, because transactions that close nonce gaps do not count.
     for (const gapFills of [0, 1, 16]) {
       const found = await dispatchOne([0, 0], defaultTuning.inFlightMax + gapFills);
       assert.deepEqual(found, { reason: "no_free_slot", seconds: 0 });

@@ -1,5 +1,5 @@
-// Sends each batch with any key that can send it. A key cannot send if it has too many pending
-// transactions, fails to sign, or has too little money.
+// Sends each batch with a key that is able to send it. A key cannot send if it lacks money, cannot
+// sign, or has too many pending transactions.
 //
 // If no key has money for gas, the affected jobs wait and cause no further work. The executor reads
 // the keys' balances every 15 seconds to decide whether these jobs can continue.
@@ -27,12 +27,12 @@ import type { SendingKey } from "../transactions/sending-key.ts";
 import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.ts";
 
 /**
- * Recoveries can use half of the transactions that a key can still send. The other half is left for
- * executions.
+ * Recoveries can use at most half of the transactions that a key can still send. The other half is
+ * left for executions.
  */
 const recoverySlots = 2;
 
-/** The delay before a retry after a problem that may end soon, such as a failed signer. */
+/** The retry delay after a problem that may end soon, such as a failed signer. */
 const waitSeconds = 5;
 
 /**
@@ -73,7 +73,7 @@ export async function dispatch(
       continue;
     }
     // A different key may be able to send the batch later. If a key lacks money, the job waits for
-    // at least five seconds, because each attempt needs calls to endpoints.
+    // at least five seconds. Each attempt needs calls to endpoints.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
     unsent.push(...postponed(pass, batch, reason, seconds));
@@ -109,9 +109,9 @@ const obstacleSeconds = {
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
 /**
- * Tries one key after the other, starting with the key that can send the most transactions. If some
- * keys certainly have enough money, tries only those keys, because a transaction from a key without
- * money would stay pending until somebody tops up the key.
+ * Tries the keys in order, starting with the key that can send the most transactions. If some keys
+ * certainly have enough money, uses only these keys. With any other key, the transaction could stay
+ * pending until somebody tops up the key.
  *
  * @returns the reason why each key failed; empty if a key sent the transaction
  */
@@ -193,13 +193,16 @@ function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   return { kind, data, gas, shares: computeShares(batch, perByte), named };
 }
 
-/** The state while no key has money for gas. Times are in milliseconds of a monotonic clock. */
+/**
+ * This state exists only while no key has enough money for gas. Times are in milliseconds of a
+ * monotonic clock.
+ */
 type Shortage = {
   /** The size of the cheapest transaction that no key could pay for. */
   least: Size;
   /** When the balances are read next. */
   readAtMs: number;
-  /** When all jobs are tried again. */
+  /** The time at which the executor tries all jobs again. */
   tryAtMs: number;
 };
 
@@ -212,14 +215,14 @@ const outOfGasMoney: Reason = "executor_out_of_gas_money";
 /** The interval at which the balances are read while no key has money. */
 const rereadMs = 15_000;
 /**
- * After this time, all jobs are tried again. An execution may now need less gas. If the intent has
- * expired, a cheaper recovery may replace the execution.
+ * After this time, the executor tries all jobs again, because they may cost less now. For example,
+ * an expired intent needs a recovery, which can be cheaper than an execution.
  */
 const tryMs = hourMs;
 
 /**
- * Returns the due jobs that the keys may be able to pay for, and updates for the jobs that wait
- * because no key has money.
+ * Returns the due jobs that the keys may be able to pay for. Also returns updates for the jobs that
+ * wait because no key has money.
  */
 export async function skipUnaffordable(
   pass: Pass<ShortageMemory>,
@@ -245,7 +248,7 @@ export async function skipUnaffordable(
   };
 }
 
-/** Records that no key can pay for the items in `refused`, and returns updates for their jobs. */
+/** Records that no key can pay for the items in `refused`. Returns updates for their jobs. */
 function recordShortage(
   pass: Pass<ShortageMemory>,
   purse: Purse,
@@ -263,9 +266,7 @@ function recordShortage(
   return refused.map(({ item: { job } }) => untilNextRead(pass, job, memory.shortage!));
 }
 
-/**
- * Postpones the job until the balances are read again, so that one read serves all waiting jobs.
- */
+/** Postpones the job until the next read of the balances, which serves all waiting jobs. */
 function untilNextRead(
   { parts, nowSeconds }: Pass,
   { address }: Job,

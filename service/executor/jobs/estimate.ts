@@ -1,7 +1,6 @@
-// Estimates by simulation whether a transaction would succeed and how much gas it needs, before any
-// gas is paid. The calls may be hostile. Therefore, each call gets no more gas than the transaction
-// would have, slow calls do not delay other calls (simulate.ts), and the total time for simulations
-// is limited.
+// Simulates transactions before they are sent, to check their success and to estimate their gas.
+// The calls may be hostile. Therefore, a simulated call gets at most the gas of its transaction.
+// The total time for simulations is limited. Slow calls do not delay other calls (simulate.ts).
 
 import {
   encodeTransfer,
@@ -58,7 +57,8 @@ export const openEstimateMemory = (): EstimateMemory => ({ estimates: { turn: 0 
 type EstimatePass = Pass<EstimateMemory & { pace: BlockPace }>;
 
 /**
- * `unknown`: no node returned a usable answer, which does not count as a failure of the address.
+ * `unknown` means that no node returned a usable answer. This result does not count as a failure of
+ * the address's job.
  */
 export type Estimate =
   | { result: "succeeds"; gas: number }
@@ -66,16 +66,15 @@ export type Estimate =
   | { result: "unknown" };
 
 /**
- * The gas limit for an account's first simulation, whose duration cannot be predicted. Most
- * executions need less gas.
+ * The gas limit for an account's first simulation. The limit is low, because the duration of the
+ * simulation is not known in advance. Most executions need less gas.
  */
 const lightGas = 400_000;
 
 /**
- * Estimates each execution separately. The result is at least the lowest gas limit at which the
- * execution succeeds. Some contracts do less work if they have less gas. So if an endpoint can
- * measure the gas that the execution uses with a high limit, the result also depends on this
- * measurement (`planGas`).
+ * Estimates the gas of each execution separately. The estimate is at least the lowest gas limit at
+ * which the execution succeeds. Some contracts do less work if the gas limit is low. If an endpoint
+ * can measure the gas used at a high limit, `planGas` raises the estimate accordingly.
  *
  * @returns undefined for an execution if there was no time for it
  */
@@ -106,10 +105,10 @@ export async function estimateExecutions(
   });
 }
 
-/** A token, and the gas of the token's transfer without the rest of the recovery. */
+/** A token and the gas for its transfer, without the rest of the recovery. */
 export type Transfer = { token: Hex; gas: number };
 
-/** `reason`: why some tokens are missing from `transfers`. */
+/** If tokens are missing in `transfers`, `reason` says why. */
 type RecoveryEstimate = { transfers: Transfer[]; reason: JobReason };
 
 /**
@@ -199,7 +198,7 @@ async function estimateAll(
 
 /**
  * Combines the endpoints' estimates for a call. If at least three endpoints answered, also records
- * the endpoints whose outcome (success or failure) differs from the result.
+ * which endpoints contradict the result.
  */
 function decideEstimate(votes: readonly Vote[]): Estimate | undefined {
   const result = judge(votes.map(({ estimate }) => estimate));
@@ -231,7 +230,7 @@ const sortGas = (estimates: readonly Estimate[]): number[] =>
 
 /**
  * Returns the majority's result. If one of two estimates succeeds, returns that estimate. The gas
- * is the median of the successful estimates, or the higher one if there are two.
+ * is the median of the successful estimates, or the higher of two.
  */
 export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   const gas = sortGas(estimates);
@@ -279,11 +278,11 @@ const slowMsMax = 500;
 const missingMs = hourMs;
 
 /**
- * Measures how much gas each execution uses if its gas limit is `limit`. Best effort: omits
- * executions for which no endpoint answered in time. If two answers differ, uses the higher one.
+ * Measures how much gas each execution uses if its gas limit is `limit`. Omits executions for which
+ * no endpoint answered in time. If two answers differ, uses the higher one.
  *
- * The lowest gas limit at which an execution succeeds can be too low: a contract that ignores
- * failed calls may do less work at this limit.
+ * The measurement is necessary because an execution can succeed with too little gas. For example, a
+ * contract can ignore that one of its calls ran out of gas.
  */
 async function readGasUses(
   pass: EstimatePass,
@@ -368,7 +367,7 @@ function writeGasUseForms(
   return simulationForms(openForms(pass, purse), calls, purse.balance);
 }
 
-/** Returns undefined if the call at index `place` failed or did not run. */
+/** Returns the gas used by the call at `place`; undefined if the call failed or is missing. */
 function parseGasUsed(answer: Answer, place: number): bigint | undefined {
   if ("error" in answer) return undefined;
   try {
@@ -381,8 +380,8 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 }
 
 /**
- * Returns the gas to plan for an execution. If `use` is known, the result is sufficient for the
- * execution to do the same work as with the gas limit `limit`.
+ * Returns the gas to reserve for an execution. If `use` is known, the gas is enough for all work at
+ * `limit`, unless `gasMax` is lower.
  *
  * @param estimate the lowest limit at which the execution succeeds
  * @param use the gas used with the gas limit `limit`; undefined if it is unknown
@@ -391,8 +390,8 @@ function parseGasUsed(answer: Answer, place: number): bigint | undefined {
 export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {
   if (use === undefined) return estimate;
   if (!dependsOnGas(estimate, use)) return Math.max(estimate, use);
-  // The execution does more work if it gets more gas, so it must get as much gas as in the
-  // simulation. In a batch, an item gets 63/64 of its share of the gas.
+  // This execution does more work if it gets more gas. On chain, it must therefore get as much gas
+  // as in the simulation. In a batch, an item gets 63/64 of its share of the gas.
   const needed = Math.min((limit * 64) / 63, gasMax - baseGas);
   return Math.max(estimate, Math.floor(needed / gasMargin));
 }

@@ -1,5 +1,5 @@
-// Searches for jobs that a block with a wrong timestamp has postponed too far. Also remembers how
-// long the oldest payment has waited, so that the database is read for this only once a minute.
+// Finds jobs that were postponed too far because a block had a wrong timestamp. Also reads how long
+// the oldest payment has waited, and caches the value for a minute.
 
 import { daySeconds } from "../../flow/days.ts";
 import type { LatePlace } from "../ledger/due.ts";
@@ -7,13 +7,11 @@ import type { Pass } from "../pass.ts";
 
 export type LateMemory = {
   /**
-   * The current search for jobs that were postponed too far: its position, its start time, and the
-   * number of jobs found.
+   * The current search for jobs that were postponed too far. `place` is the position at which the
+   * search continues, and `found` is the number of jobs changed so far.
    */
   late: { place: LatePlace | undefined; beganMs: number; found: number };
-  /**
-   * The time for which the oldest payment has waited, and the time at which this value was read.
-   */
+  /** How long the oldest payment has waited, and when this value was read. */
   waited: { seconds: number; atMs: number };
 };
 

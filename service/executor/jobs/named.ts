@@ -1,9 +1,9 @@
 // Sends reported tokens ("named" in the code) to `recovery`. These tokens are not on a token list,
-// but somebody reported that an address received them. A token's contract can do anything, and a
-// report is free. So the executor handles reported tokens last, and limits their number. Each token
-// has its own transaction with a fixed gas limit. The transaction is sent only if the token moves
-// from the address to `recovery` in a simulation. No transaction for a reported token is sent if it
-// would raise the day's spending above half of a budget.
+// but somebody reported that an address received them. Anyone can report any token at no cost, and
+// the token's contract can be hostile. Therefore, the executor handles reported tokens last, and
+// limits the number of their transactions. Each token has its own transaction with a fixed gas
+// limit. The transaction is sent only if a simulation moves the token to `recovery`. The
+// transaction must also keep the day's spending within half of each budget.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { measureReturn } from "../../chain/sent.ts";
@@ -29,14 +29,11 @@ const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
 /** The delay before a retry if the transaction for a token could not be sent. */
 const againSeconds = 300;
-/**
- * Gas for a reported token is paid only if the day's spending stays within each budget divided by
- * this number.
- */
+/** Transactions for reported tokens must keep the day's spending within half of each budget. */
 const budgetPart = 2n;
 /**
- * The daily limit on transactions for reported tokens on a chain, as a multiple of the daily limit
- * for an account (`namedTokensPerDay`).
+ * A chain's daily limit on transactions for reported tokens is this multiple of
+ * `namedTokensPerDay`. The limit for one account is `namedTokensPerDay`.
  */
 const accountsPerDay = 10;
 

@@ -11,7 +11,7 @@ const bytes = (byte: string, count: number, hasCode = true) =>
   item(`0x${byte.repeat(count)}`, hasCode);
 
 describe("the estimated cost of a recovery", () => {
-  test("includes long intent data at the minimum price of EIP-7623", () => {
+  test("includes the EIP-7623 minimum price of long intent data", () => {
     assert.equal(estimateRecoveryCost(bytes("ff", 20_000), purse(1n, 0n)), 21_000n + 20_000n * 40n);
   });
 
@@ -27,8 +27,8 @@ describe("the estimated cost of a recovery", () => {
     ["an executed vault", "late sweep", true],
     ["an intent that was not executed", "refund, expired", false],
   ] as const)
-    test(`is between the gas of the tokens in contracts/snapshots/gas.json for ${title}`, () => {
-      // The terms of one call have 21 words.
+    test(`is above the measured cost of a plain token and below that of USDC (${title})`, () => {
+      // The encoded terms of an intent with one call have 21 words of 32 bytes.
       const cost = Number(estimateRecoveryCost(bytes("00", 21 * 32, hasCode), purse(1n, 0n)));
       const { plain, USDC } = measured[figure];
       assert.ok(plain < cost && cost < USDC, `${cost}`);

@@ -1,10 +1,10 @@
 // Asks one endpoint to simulate calls. Slow calls do not delay fast ones.
 //
-// A simulation has a gas price, a balance that pays for the gas, and the fields of the next block,
-// as far as the endpoint supports these overrides. Realistic simulations make it hard for a
-// contract to behave differently on chain. A contract can still recognize a simulation by the
-// block's randomness and builder, which nobody knows in advance. A contract can also recognize a
-// simulated recovery, because its transaction origin is the address itself.
+// A simulation overrides the gas price, the balance, and block fields. Some endpoints do not
+// support all overrides. Realistic simulations make it hard for a contract to behave differently on
+// chain. A contract can still recognize a simulation, because nobody can predict a block's
+// randomness and builder. A contract can also recognize a simulated recovery, because its
+// transaction origin is the address itself.
 //
 // At no cost, a stranger can create intents whose simulation takes a long time. So the executor
 // records how long each account's simulations take, and starts with the fastest accounts. Calls for
@@ -30,19 +30,20 @@ import type { Purse } from "../transactions/send.ts";
 /** An account is slow if its simulations take longer than this time. */
 export const slowMs = 100;
 /**
- * The duration that is recorded for an account whose call failed with little gas. The account
- * counts as slow until a simulation with the full gas has finished.
+ * If an account's call with little gas fails, this duration is recorded for the account. The
+ * account then counts as slow until a simulation with the full gas limit has finished.
  */
 const justSlowMs = slowMs + 1;
 /** The maximum number of calls in one request. */
 const groupMax = 10;
 /**
  * The number of simultaneous requests for the fastest accounts, and for accounts without a recorded
- * duration. Calls for the fastest accounts are so short that even a node that runs these requests
- * one after the other needs no more time than for one request whose calls take `slowMs` each. In
- * simulations with 100 slow intents and such nodes (12 seeds of crowd.long.test.ts), the slow
- * intents delay payments of other accounts by up to 5 s with 3 requests, and by up to 6 s with 2 or
- * 4.
+ * duration. Some nodes process simultaneous requests one after the other. Even these nodes answer
+ * in time, because a fast account's call takes at most `slowMs / requestsAtOnce`.
+ *
+ * The number was chosen by simulating 100 slow intents (12 seeds of crowd.long.test.ts). With 3
+ * requests, the slow intents delay payments of other accounts by up to 5 s. With 2 or 4 requests,
+ * the delay is up to 6 s.
  */
 const requestsAtOnce = 3;
 /** The time limit for a call for a slow account. */
@@ -54,8 +55,8 @@ type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
 export type SimulationRequest = {
   /**
-   * The same call in several forms: with all overrides, then with fewer. If a node does not accept
-   * the first form, the executor tries the next one.
+   * Several forms of the same call. The first form has all overrides, and later forms have fewer.
+   * If a node does not accept a form, the executor tries the next one.
    */
   forms: readonly Call[];
   /** The same call with little gas, for accounts without a recorded duration. */
@@ -71,15 +72,15 @@ type Round = {
   clock: Limits["clock"];
   client: EndpointClient;
   requests: readonly SimulationRequest[];
-  /** In the order of `requests`. */
+  /** The answers are in the order of `requests`. */
   answers: SimulationAnswer[];
   /** Whether the endpoint no longer answers. */
   isGone: boolean;
 };
 
 /**
- * Returns the duration of an account's simulations at the fastest endpoint in milliseconds, or 0 if
- * the account is fast or unknown.
+ * Returns the milliseconds that the fastest endpoint needs for an account's simulations. Returns 0
+ * if the account is fast or unknown.
  */
 export function findSlowness(records: readonly EndpointRecord[], accountId: string): number {
   let least = Number.POSITIVE_INFINITY;
@@ -118,8 +119,9 @@ async function simulateFast(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Simulates up to ten calls per request, starting with the fastest accounts. If a request times
- * out, deletes the recorded durations of its accounts.
+ * Simulates calls in requests of up to ten calls. Calls of the accounts with the shortest recorded
+ * durations come first. If a request times out, deletes the durations that are recorded for its
+ * accounts.
  */
 async function simulateGroups(
   round: Round,
@@ -185,8 +187,8 @@ async function simulateSlow(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Returns the indexes of the unanswered requests whose account has a recorded duration that
- * `isPace` accepts, fastest first.
+ * Returns the indexes of the unanswered requests whose account's duration `isPace` accepts, fastest
+ * first.
  */
 function findOpen(
   { client, requests, answers }: Round,
@@ -203,8 +205,8 @@ const hasTime = ({ clock, answers, isGone }: Round, untilMs: number): boolean =>
   !isGone && (clock() <= untilMs || answers.every((each) => each === undefined));
 
 /**
- * Sends one request. Returns the request's duration minus the endpoint's usual response time, or
- * undefined if the request timed out.
+ * Sends one request. Returns the duration minus the endpoint's usual response time, or undefined
+ * after a timeout.
  */
 async function simulate(
   round: Round,
@@ -266,10 +268,10 @@ export function openForms(
 }
 
 /**
- * Returns the forms of a gas estimate: with all overrides, then with fewer, because some nodes do
- * not accept overrides for block fields or balances. Without a balance override, the gas price is
- * set only if the real balance pays for the gas. No form uses the pending block, because some nodes
- * would execute their whole transaction pool for each call.
+ * Returns the forms of a gas estimate, starting with all overrides. Later forms have fewer, because
+ * some nodes reject overrides of block fields or balances. Without a balance override, the gas
+ * price is 0 unless the balance pays for the gas. No form uses the pending block, because some
+ * nodes would first execute their whole transaction pool.
  */
 export function estimateForms(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
   const { perGas, block, number } = surroundings;
@@ -287,8 +289,8 @@ export function estimateForms(surroundings: Surroundings, { call, balance }: Sim
 }
 
 /**
- * Returns the forms of a simulation of several calls from one sender: with all overrides, then with
- * fewer.
+ * Returns the forms of a simulation of several calls from one sender. The second form has fewer
+ * overrides.
  */
 export function simulationForms(
   { perGas, block }: Surroundings,

@@ -1,6 +1,5 @@
-// Handles due jobs: reads balances, decides between execution and recovery, estimates gas, forms
-// batches, and sends transactions. A failing job delays other jobs only while its balances are read
-// and its calls are simulated.
+// Handles due jobs: decides between execution and recovery, forms batches, and sends transactions.
+// A job that keeps failing delays other jobs only by its balance reads and simulations.
 
 import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/heads.ts";
@@ -44,8 +43,8 @@ import {
 import { findSlowness } from "./simulate.ts";
 
 /**
- * If a balance does not include a detected payment, for example because an endpoint lags behind,
- * the balance is read again after this delay.
+ * An endpoint that lags behind can return a balance without a detected payment. The executor reads
+ * the balance again after this delay.
  */
 const rereadSeconds = 60;
 
@@ -104,15 +103,14 @@ export async function work(
 }
 
 /**
- * At least this number of jobs is examined, even if the keys can send only a few transactions.
- * Otherwise, jobs that have to wait could prevent the executor from reaching the next jobs.
+ * The minimum number of jobs to examine, even if the keys can send few transactions. Otherwise,
+ * jobs that have to wait could prevent the executor from reaching the next jobs.
  */
 const jobsMin = 250;
 
 /**
- * Returns the maximum number of jobs to examine: as many as the keys can send now, but at least
- * `jobsMin` and at most `jobsPerPass`. Further jobs would have to be examined again later, because
- * no key could send their transactions now.
+ * Returns how many jobs to examine: as many as the keys can send now, within limits. The limits are
+ * `jobsMin` and `jobsPerPass`.
  */
 function jobsMax(keys: readonly SendingKey[]): number {
   const { jobsPerPass, batchItemsMax } = keys[0]!.pass.parts.tuning;
@@ -121,8 +119,8 @@ function jobsMax(keys: readonly SendingKey[]): number {
 }
 
 /**
- * Finds the key with the highest `balanceSure` after reservations. If several keys have the same
- * value, the highest `balance` decides.
+ * Finds the key with the most money that is not reserved for pending transactions. Compares keys by
+ * `balanceSure`, and keys with the same `balanceSure` by `balance`.
  */
 async function findRichest(keys: readonly SendingKey[]): Promise<SendingKey> {
   if (keys.length === 1) return keys[0]!;
@@ -144,8 +142,7 @@ async function canAnyAfford(keys: readonly SendingKey[], size: Size): Promise<bo
 }
 
 /**
- * Verifies the factory's code, because a call to an address without code would succeed without any
- * effect.
+ * Verifies the factory's code. A call to an address without code would succeed without any effect.
  *
  * @throws {Error} if the code differs
  */
@@ -163,8 +160,7 @@ async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Prom
 }
 
 /**
- * Saves balances of addresses whose intent is for another chain, because the API shows these
- * balances.
+ * Saves the balances of addresses whose intent is for another chain, because the API shows them.
  */
 async function noteElsewhere({ parts, view, fence }: WorkPass, examined: readonly Examined[]) {
   const { chainId } = parts.chain;
@@ -288,7 +284,7 @@ const isRecoverable = (pass: Pass, gas: number): boolean =>
   gas <= pass.parts.tuning.recoveryGasMax && computeGasLimit([{ gas }]) <= gasMax(pass);
 
 /**
- * Returns the tokens for one transaction: as many as its gas limit allows, but at least one. Later
+ * Returns as many tokens as one transaction's gas limit allows, but at least one. Later
  * transactions return the rest.
  */
 function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfer[]) {

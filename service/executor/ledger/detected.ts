@@ -1,6 +1,6 @@
-// Saves payments that were found in logs or balances, and creates or wakes the jobs of their
-// addresses. The cursor is the last block whose payments are saved. The cursor moves in the same
-// commit that saves the last payments, so no payment is skipped.
+// Saves payments found in logs or balances, and creates or wakes their addresses' jobs. The cursor
+// is the last block whose payments are saved. The cursor moves in the commit that saves the last
+// payments, so no payment is skipped.
 
 import type { Kysely, Transaction } from "kysely";
 import {
@@ -28,9 +28,8 @@ import { type Fence, fenced } from "./lease.ts";
 const paymentsMax = 50;
 
 /**
- * `isGap`: whether too few endpoints returned the logs, so that all balances have to be read.
- * `agreed`: the payments that a quorum of endpoints has reported, including payments that were
- * saved earlier.
+ * `isGap` is true if too few endpoints returned the logs. The executor then reads all balances.
+ * `agreed` contains all payments that a quorum of endpoints has reported, including saved ones.
  */
 export type Swept = {
   anchor: Anchor | undefined;
@@ -42,7 +41,7 @@ export type Swept = {
 /**
  * Saves payments in several commits, and moves the cursor in the last commit.
  *
- * @param dueSeconds the block time at which the jobs are due
+ * @param dueSeconds the block time at which the jobs of the paid addresses become due
  */
 export async function savePayments(
   db: Kysely<Tables>,
@@ -63,8 +62,8 @@ export async function savePayments(
     );
     if (found.length === 0) return;
     const paid = distinctOf(found);
-    // A job saves a balance of zero only for a token with a stored payment or balance. The payments
-    // are stored now, so the jobs read the balances again.
+    // Makes the jobs due again, so that they save the balances after the payments. A job saves a
+    // zero balance only for tokens with a stored payment or balance.
     await wakeJobs(transaction, chainId, paid, dueSeconds);
     const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
     await markElsewhere(
@@ -93,10 +92,10 @@ const distinctOf = (payments: readonly Payment[]): Payment[] => [
 ];
 
 /**
- * Deletes the payments and the known block hashes above block `number`. Also marks the addresses
- * whose status was read above this block, so that their status is read again. They are marked
- * before the commit and again in the commit, because other processes may save more such statuses
- * before the commit begins.
+ * Deletes the payments and the known block hashes above block `number`. If an address's status is
+ * from a later block, also marks the address for a status read. Addresses are marked twice: before
+ * the commit and within it. The commit is short, because it marks only statuses that were saved in
+ * the meantime.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);
@@ -115,7 +114,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   });
 }
 
-/** Saves balances at block `blockNumber` of addresses whose intent is for another chain. */
+/** Saves balances at block `blockNumber`. The intents of these addresses are for other chains. */
 export function saveBalances(
   db: Kysely<Tables>,
   fence: Fence,
@@ -140,7 +139,7 @@ export async function readScannedUntil(db: Kysely<Tables>, chainId: number): Pro
 /**
  * Saves the found money and the new position of `scanNewRecords` in one commit.
  *
- * @param seq the `seq` of the last record that was read; undefined if the position does not change
+ * @param seq the last record's `seq`; undefined if the position does not change
  * @returns the hints that created or woke a job
  */
 export function saveScan(

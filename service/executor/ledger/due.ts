@@ -1,5 +1,5 @@
 // Finds the jobs that are due, in an order that is fair to accounts. Also measures how long
-// payments have waited, and finds jobs that a block with a wrong timestamp has postponed too far.
+// payments have waited. Finds jobs that a wrong block timestamp has postponed too far.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
@@ -13,11 +13,11 @@ import { type Fence, fenced } from "./lease.ts";
 import { reasonsWith } from "./reasons.ts";
 
 /**
- * Finds jobs that are due and have no pending transaction. Alternates between accounts, so that an
- * account with many jobs does not delay the jobs of other accounts. Within an account, jobs that
- * never failed come first, then the jobs that have been due longest. Reads the jobs that have been
- * due longest and, if at least `limit` jobs are due, also jobs of up to 100 fast and 10 slow
- * accounts.
+ * Finds jobs that are due and have no pending transaction. Alternates between accounts, so that one
+ * account's many jobs do not delay other accounts. Within an account, failed jobs come last, and
+ * jobs are otherwise sorted by due time. First reads the jobs that have been due longest. If
+ * `limit` or more jobs are due, also reads jobs of up to 100 fast and 10 slow accounts. These
+ * accounts would otherwise have to wait.
  *
  * @param slowness returns 0 for a fast account. Jobs of slow accounts are at most a tenth of
  *   `limit`. Among slow accounts, the fastest comes first.
@@ -43,17 +43,14 @@ export async function findDueJobs(
   return inGroups(due, statementRows.withTerms, (some) => withTerms(db, some));
 }
 
-/**
- * The maximum number of fast accounts whose jobs are read separately if at least `limit` jobs are
- * due.
- */
+/** The maximum number of fast accounts whose jobs `readInTurn` reads. */
 const accountsMax = 100;
 
 const slowAccountsMax = 10;
 
 /**
- * The maximum number of accounts to list. If the limit were low, slow accounts could fill the list,
- * and fast accounts would be missing. Each account costs one index seek.
+ * The maximum number of accounts to list. With a low limit, the list could contain only slow
+ * accounts. The limit can be high, because each account costs only one index seek.
  */
 const walkMax = 1000;
 
@@ -79,8 +76,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. If `of` is given, reads only jobs of one account: either jobs that have failed
- * before, or jobs that have not. The query then uses the index `executor_jobs_turn`.
+ * Reads due jobs. `of` selects the jobs of one account that have failed before, or those that have
+ * not. With `of`, the query uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,
@@ -95,8 +92,8 @@ async function readDue(
 }
 
 /**
- * Reads a limited number of jobs for each account, with the same limit for all. The account that
- * comes first changes each second.
+ * Reads due jobs of several accounts. Each account has the same limit on the number of its jobs.
+ * Each second, the list begins with another account.
  */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
@@ -138,7 +135,7 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
 
 const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
 
-/** Sorts by due time, but puts all jobs that have failed after all jobs that never failed. */
+/** Sorts by due time, but puts jobs that have failed last. */
 function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
   return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);
@@ -170,7 +167,7 @@ const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));
  * Makes jobs due immediately, unless they wait for their intents to expire. Starts after `place`,
  * which consists of a due time and an address.
  *
- * @returns the number of changed jobs, and the position at which to continue; undefined at the end
+ * @returns the number of changed jobs, and the next position, which is undefined at the end
  */
 export async function pullLate(
   db: Kysely<Tables>,
@@ -200,17 +197,14 @@ export async function pullLate(
   return { count: late.length, next };
 }
 
-/**
- * The longest time until a retry if the executor itself caused the wait, for example because a key
- * had too many pending transactions.
- */
+/** The longest retry delay for a problem of the executor itself (`isOwn` in reasons.ts). */
 const wantSeconds = hourSeconds;
 
 /**
- * Returns how many seconds the oldest payment has waited for the executor; 0 if no payment waits.
- * The wait begins when the payment's job becomes due. If the executor itself has postponed the job
- * (`isOwn` in reasons.ts), the wait began when the payment was detected. Jobs that wait for a
- * budget, for the rest of their amount, or after a failure do not count until they are due.
+ * Returns how many seconds the oldest payment has waited; 0 if no payment waits. Usually, the wait
+ * begins when the payment's job becomes due. If the executor itself caused the delay (`isOwn` in
+ * reasons.ts), the wait begins at detection. Jobs that were postponed for another reason, such as a
+ * used-up budget, count only when due.
  */
 export async function readWaitedSeconds(
   db: Kysely<Tables>,

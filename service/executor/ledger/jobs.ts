@@ -1,11 +1,15 @@
-// Stores one job for each address that has received money, with its state, its failures, and the
-// time at which it is due. The executor reads only due jobs, so its work does not depend on the
-// number of addresses.
+// Stores one job for each address that has received money. A job has a state, failure counts, and a
+// due time. The executor reads only due jobs, so the number of addresses does not matter.
 //
-// A job becomes due after a payment (`wakeJobs`), if a balance shows money (`hintJobs`), after a
-// reorganization of a chain that is not the intent's (`makeDue`), if an operator retries it
-// (`retryJob`), or at a time that the executor chose (`updateJobs`). `wakeJobs` and `makeDue`
-// change only the due time, so a job can be due although its state is `idle` or `given_up`.
+// `wakeJobs` and `makeDue` do not change a job's state. A job can therefore be due although its
+// state is `idle` or `given_up`.
+//
+// Five functions in this file make a job due:
+// - `wakeJobs`: after a payment
+// - `hintJobs`: if a balance shows money
+// - `makeDue`: after a reorganization of a chain that is not the intent's chain
+// - `retryJob`: if an operator runs the command for it
+// - `updateJobs`: at a time that the executor chose
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -25,7 +29,8 @@ export type Job = {
   address: Hex;
   terms: Hex;
   /**
-   * The account that first created the address, and whether it used its client ID (`isClientId`).
+   * The account that first created the address. `isClientId` says whether the address was created
+   * with the account's client ID.
    */
   accountId: string;
   isClientId: boolean;
@@ -55,8 +60,8 @@ export type JobUpdate = {
 };
 
 /**
- * Reads how often a job failed, when money was last detected, and when the job's intent expires. If
- * there is no job, the numbers are 0. If there is no record, the intent never expires.
+ * Reads a job's failure counts, its last detection time, and its intent's expiration time. If there
+ * is no job, the numbers are 0. If there is no record, the intent never expires.
  */
 export async function readHistory(
   db: Kysely<Tables>,
@@ -94,8 +99,9 @@ export async function countJobs(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Finds the jobs of addresses on several chains. Returns one row for each pending transaction of a
- * job, sorted by signing time. A job without a pending transaction has a single row.
+ * Finds the jobs of addresses on several chains. Each row contains a job and one of its pending
+ * transactions. A job without a pending transaction has a single row. The rows are sorted by
+ * signing time.
  *
  * @param addresses 20 bytes each
  */
@@ -137,8 +143,8 @@ const newJob = (chainId: number, address: Hex, accountId = "") => ({
 
 /**
  * Creates or wakes the jobs of addresses that received money. A job that has failed still waits for
- * the end of its backoff. Also marks the addresses for each account that created them, so that the
- * account gets its events.
+ * the end of its backoff. Also marks the addresses for a status read, so that their accounts get
+ * events.
  */
 export async function wakeJobs(
   transaction: Transaction<Tables>,
@@ -180,8 +186,8 @@ export async function wakeJobs(
 }
 
 /**
- * Makes idle and abandoned jobs due after a reorganization that removed the block of a saved
- * balance. Balances are saved only for chains that are not the intent's.
+ * Makes idle and abandoned jobs due. This is necessary after a reorganization that removed the
+ * block of a saved balance. Balances are saved only on chains other than the intent's chain.
  */
 export async function makeDue(
   transaction: Transaction<Tables>,
@@ -200,10 +206,7 @@ export async function makeDue(
   }
 }
 
-/**
- * Saves updates in several commits, which is possible because the updates do not depend on each
- * other.
- */
+/** Saves updates in several commits, because the updates do not depend on each other. */
 export async function updateJobs(
   db: Kysely<Tables>,
   fence: Fence,
@@ -291,39 +294,38 @@ async function putJob(
 }
 
 /**
- * The first backoff. Also the minimum delay of a retry if the fee is too high, if no node returned
- * an estimate, or if the endpoints disagree on the nonce.
+ * The first backoff. Also the minimum delay before a retry if:
+ * - the fee is too high
+ * - no node returned an estimate
+ * - the endpoints disagree on the nonce
  */
 export const retrySecondsMin = 15;
 /**
- * The longest backoff. A job that keeps failing is tried a few times a day, because each attempt
- * costs an estimate.
+ * The longest backoff. A failing job is tried only a few times a day, because each attempt needs an
+ * estimate.
  */
 const longestSeconds = 21_600;
 
-/**
- * The maximum delay of a retry for a reason that the job did not cause, such as a used-up budget.
- */
+/** The maximum retry delay if the job did not cause the problem. */
 const obstacleWaitSecondsMax = hourSeconds;
 
 /**
- * Returns the delay of a retry in seconds for a reason that the job did not cause. The delay is as
- * long as the money has already waited, but at least `leastSeconds` and at most an hour.
+ * Returns the seconds until a retry if the job did not cause the problem. The delay is as long as
+ * the money has waited, between `leastSeconds` and an hour.
  */
 export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);
 }
 
 /**
- * The minimum delay of a retry if a budget is used up, or if a zero-value transfer replaced the
- * job's transaction. Part of a budget may become available before midnight, because a transaction
- * can cost less than the amount that was reserved for it.
+ * The minimum retry delay after a used-up budget or a replacement by a zero-value transfer. Part of
+ * a budget may become free before midnight, because transactions can cost less than reserved.
  */
 const budgetSeconds = 60;
 
 /**
- * Returns the time of the next attempt for a job that waits for a budget. This time is at midnight
- * at the latest, because budgets are renewed then.
+ * Returns the time of the next attempt for a job that waits for a budget. The job is retried at
+ * midnight at the latest, because each day has a new budget.
  *
  * @param detectedAtSeconds when money was last detected at the job's address
  */
@@ -334,11 +336,10 @@ export function computeBudgetRetryAt(nowSeconds: number, detectedAtSeconds: numb
 
 /**
  * Returns the time of the next attempt. The backoff doubles with each failure, minus up to a
- * quarter at random. After a failed execution, the backoff ends at most one second after the
- * intent's expiration time, so that it does not delay the recovery.
+ * quarter at random. After a failed execution, the backoff ends one second after expiration at the
+ * latest. The money can then be recovered.
  *
- * @param expirationSeconds the expiration time of the intent if an execution failed; undefined if a
- *   recovery failed
+ * @param expirationSeconds the intent's expiration time; undefined if a recovery failed
  */
 export function computeRetryAt(
   nowSeconds: number,
@@ -352,9 +353,9 @@ export function computeRetryAt(
 }
 
 /**
- * An address that may have money for which no log was found, such as native coin or a payment that
- * arrived before the address was created here. The executor reads the balances itself. `block` is
- * the block at which the money was found, with its `timestamp` in Unix seconds. `isEnough`: whether
+ * An address that may have money for which no log was found. Examples are native coin and payments
+ * from before the address was created here. The executor reads the balances itself. `block` is the
+ * block at which the money was found, with its `timestamp` in Unix seconds. `isEnough` is true if
  * the balance is at least the intent's amount.
  */
 export type JobHint = {
@@ -364,8 +365,10 @@ export type JobHint = {
 };
 
 /**
- * Creates missing jobs. Wakes jobs that are idle, were not worth their gas, or wait for money that
- * has arrived. Idempotent.
+ * Creates a job for each address that has none. Idempotent. Makes an existing job due if:
+ * - the job is idle
+ * - the job waits for money that has arrived
+ * - the job was abandoned because its money was not worth the gas
  *
  * @returns the hints that changed a job
  */
@@ -380,8 +383,8 @@ export async function hintJobs(
   for (const hint of hints) {
     const { address, block, isEnough } = hint;
     const lower = address.toLowerCase() as Hex;
-    // The block's timestamp comes from a single endpoint and must not delay the job, so `due_at` is
-    // 0.
+    // The job is due immediately (`due_at` is 0). The block's timestamp is not used, because a
+    // single endpoint reported it.
     const due = {
       due_at: 0,
       state: "waiting" as const,

@@ -1,14 +1,14 @@
 // Stores the lease of each chain, so that only one process sends transactions. A lease is a row
 // that its holder changes with each write. Another process takes the lease if the row has not
-// changed for some time. The other process measures this time with its own clock, so the clocks of
-// two processes are never compared. If the previous holder was only slow, its next write fails.
+// changed for some time. The other process measures this time with its own clock, so clocks are
+// never compared. If the previous holder was only slow, its next write fails.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
  * The permission to write the executor's data of a chain. The permission ends when another process
- * takes the lease, which increases the epoch.
+ * takes the lease, because this increases `epoch`.
  */
 export type Fence = { chainId: number; epoch: number };
 
@@ -31,8 +31,8 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
 export type LeaseWatch = (lease: Lease, ms: number) => boolean;
 
 /**
- * Returns a function that checks whether a chain's lease has stopped changing. Only a change shows
- * that the holder is running, because the lease of a killed executor still names that executor.
+ * Returns a function that checks whether a chain's lease has stopped changing. A killed executor is
+ * still saved as the holder. Only changes of the lease show that its holder is running.
  *
  * @param nowMs milliseconds of a monotonic clock
  */
@@ -52,15 +52,15 @@ export function openLeaseWatch(nowMs: () => number): LeaseWatch {
 export const renewalMsMax = 10_000;
 
 /**
- * If a lease has not changed for this time, the API assumes that its holder has ended. Another
- * executor takes the lease earlier (after `leaseMs`, 15 s by default), so that the API does not
- * report an outage during a takeover.
+ * The API assumes that a holder has ended if its lease is unchanged for this time. Other executors
+ * already take the lease after `leaseMs` (15 s by default). Therefore, the API does not report an
+ * outage during a takeover.
  */
 const endedMs = 6 * renewalMsMax;
 
 /**
- * Returns a function that checks whether an executor is running on a chain. It returns false if
- * the lease has no holder, or if the lease has not changed for {@link endedMs}.
+ * Returns a function that checks whether an executor is running on a chain. The function returns
+ * false if the lease has no holder or is unchanged for {@link endedMs}.
  *
  * @param nowMs milliseconds of a monotonic clock
  */
@@ -130,9 +130,8 @@ export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<vo
 }
 
 /**
- * Runs `work` in a transaction that only the holder of the lease can start. The transaction first
- * increments `renewals`, which locks the lease's row, so no other process can take the lease before
- * the commit.
+ * Runs `work` in a transaction that only the holder of the lease can start. First locks the lease's
+ * row by incrementing `renewals`. No other process can take the lease before the commit.
  *
  * @throws {LeaseLost} if another process has taken the lease
  */

@@ -204,7 +204,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(!due.some((job) => job.address === address(1)));
     });
 
-    test("charge an unknown transaction once, until a reorganization removes it", async () => {
+    test("charge an unknown transaction once, and refund it after a reorganization", async () => {
       for (let times = 0; times < 2; times++) {
         await ledger.recordForeign(fence, foreign(6, 70n));
         assert.equal(await ledger.readSpending(chainId, 5), 70n);
@@ -280,7 +280,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
     });
 
-    test("measure how long jobs wait for the executor, but not other waiting times", async () => {
+    test("measure only the time for which jobs wait for the executor", async () => {
       const put = (n: number, reason: JobReason | null, dueAtSeconds: number | null) =>
         ledger.updateJobs(fence, [{ address: address(n), state: "waiting", reason, dueAtSeconds }]);
       const waited = (nowSeconds: number) => ledger.readWaitedSeconds(chainId, nowSeconds);
@@ -315,7 +315,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("return few jobs of a slow account if other accounts have due jobs", async () => {
+    test("return more due jobs of a fast account than of a slow account", async () => {
       const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
       await ledger.savePayments(fence, found(8, more), 60);
       const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));

@@ -1,8 +1,8 @@
-// Collects all database functions that the executor uses. Each commit leaves the tables in a
-// consistent state, so a process can be killed at any time.
+// Collects all database functions that the executor uses. Each commit leaves the tables consistent,
+// so a process can be killed at any time.
 //
-// All functions are in one object, because the simulator in test/ wraps this object to stop an
-// executor before or after any call, as if the process were killed.
+// All functions are in one object, so that the simulator in test/ can wrap this object. The
+// simulator stops an executor before or after any call, as if the process were killed.
 
 import type { Kysely } from "kysely";
 import { findTokensOf } from "../../events/misdirected.ts";

@@ -1,7 +1,7 @@
-// Stores reported tokens ("named" in the code): tokens that are not on a token list, but that an
-// address has received according to a report. Anyone can report a token, so the number of rows per
-// address and per account is limited. If a transaction shows that a token's contract moves nothing,
-// the token is never tried again.
+// Stores reported tokens ("named" in the code). These tokens are unlisted, but a report says that
+// an address received them. Anyone can report a token, so rows are limited per address and per
+// account. If a transaction shows that a token's contract moves nothing, the token is never tried
+// again.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -59,9 +59,9 @@ export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFa
 }
 
 /**
- * Reads the reported tokens of an address, with the state of each token's newest transaction. If a
- * token's contract calls the factory, the token's transaction has several outcomes, and the result
- * has a row for each outcome.
+ * Reads the reported tokens of an address, with the state of each token's newest transaction.
+ * Usually, the result has one row per token. If a token's contract calls the factory, the
+ * transaction can have several outcomes. The result then has a row for each outcome.
  */
 function readRows(transaction: Transaction<Tables>, chainId: number, address: Hex) {
   return transaction
@@ -77,7 +77,8 @@ function readRows(transaction: Transaction<Tables>, chainId: number, address: He
 type NamedRow = Awaited<ReturnType<typeof readRows>>[number];
 
 /**
- * Returns the outcome for a reported token, or undefined if it can be reported again.
+ * Returns whether a reported token is queued or has failed. Returns undefined if the token can be
+ * reported again.
  * @param rows the rows of one token
  */
 function fateOf(rows: readonly NamedRow[]): NamedFate | undefined {
@@ -99,8 +100,9 @@ async function countToday(transaction: Transaction<Tables>, accountId: string, d
 export type NamedJob = NamedToken & { job: Job };
 
 /**
- * Returns due tokens at addresses without other due work, starting with the token that has been due
- * longest. Also postpones them, so that they are not retried immediately after a failure.
+ * Returns due tokens, starting with the token that has been due longest. Skips an address if its
+ * job is due, has a pending transaction, or was dropped. Also postpones the returned tokens, so
+ * that they are not retried immediately after a failure.
  *
  * @param againSeconds the time to which the tokens are postponed
  */
@@ -164,8 +166,8 @@ export function postponeNamed(
 }
 
 /**
- * Records which nonce's transaction sends a token to `recovery`, in the same commit that saves this
- * transaction.
+ * Records which nonce's transaction sends a token to `recovery`. Called in the commit that saves
+ * the transaction.
  */
 export async function noteSent(
   transaction: Transaction<Tables>,
@@ -198,7 +200,9 @@ async function update(
     .execute();
 }
 
-/** Counts each account's transactions for reported tokens since the block time `sinceSeconds`. */
+/**
+ * Counts the transactions for reported tokens since the block time `sinceSeconds`, by account ID.
+ */
 export async function countReturns(
   db: Kysely<Tables>,
   chainId: number,

@@ -1,7 +1,7 @@
-// Stores what each nonce is used for ("purpose" in the code), for example a batch of executions.
-// Before a transaction is sent, one commit saves the use of its nonce, the signed transaction, and
-// the state of the jobs. Replacement transactions have the same nonce. A transaction with another
-// nonce can handle the jobs only after the first nonce's transaction is confirmed.
+// Stores the use of each nonce ("purpose" in the code), such as a batch of executions. Before a
+// transaction is sent, one commit saves the transaction, its purpose, and the jobs' states.
+// Replacement transactions have the same nonce. Until a nonce's transaction is confirmed, no other
+// nonce can handle the same jobs.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -15,8 +15,8 @@ import { type NamedToken, noteSent } from "./named.ts";
 import type { Reason } from "./reasons.ts";
 
 /**
- * `raw` is the signed transaction. Times are block times in seconds. `isFill`: whether the
- * transaction is a zero-value transfer, which can replace an execution or a recovery.
+ * `raw` is the signed transaction. Times are block times in seconds. `isFill` is true for a
+ * zero-value transfer, which can replace an execution or a recovery.
  */
 export type SignedTransaction = {
   hash: Hex;
@@ -39,16 +39,14 @@ export type NewPurpose = {
   named?: NamedToken | undefined;
 };
 
-/**
- * An address that a transaction executes or recovers, its share of the transaction's gas, and the
- * account that pays for this share.
- */
+/** An address in a transaction, with its share of the gas and the paying account. */
 export type Share = Payer & { address: Hex; gas: number };
 
 /**
  * `transactions` contains the first transaction and its replacements, sorted by fee, lowest first.
- * Any of these transactions can be mined, but only one. A `blockNumber` in a pending purpose means
- * that its transaction is confirmed: the jobs can continue, but the cost has not been charged yet.
+ * Any of these transactions can be mined, but only one. A pending purpose with a `blockNumber` has
+ * a confirmed transaction, so its jobs can continue. The cost is charged later, when this block is
+ * final.
  */
 export type Purpose = NewPurpose & {
   id: string;
@@ -57,9 +55,7 @@ export type Purpose = NewPurpose & {
   transactions: SignedTransaction[];
 };
 
-/**
- * Thrown if a job already has a transaction with another nonce, or if an operator dropped the job.
- */
+/** Thrown if a job was dropped or already has a transaction with another nonce. */
 export class PurposeConflict extends Error {
   override name = "PurposeConflict";
 }
@@ -77,8 +73,8 @@ export function openPurpose(
     const { length } = purpose.shares;
     if (free === length) return id;
     throw new PurposeConflict(
-      `${length - free} of the ${length} addresses of purpose ${id} are dropped or in another ` +
-        "transaction",
+      `purpose ${id}: ${length - free} of its ${length} addresses were dropped by an operator ` +
+        "or already have another transaction",
     );
   });
 }
@@ -89,8 +85,9 @@ export const purposeId = (
 ) => `${chainId}:${sender}:${nonce}`;
 
 /**
- * Saves what a nonce is used for, with its first transaction and its jobs.
- * @returns the number of these jobs that had no other transaction
+ * Saves what a nonce is used for, and its first transaction. Assigns the transaction to its jobs,
+ * except to jobs that have another transaction or were dropped.
+ * @returns the number of jobs to which the transaction was assigned
  */
 export async function insertPurpose(
   transaction: Transaction<Tables>,
@@ -212,9 +209,9 @@ export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): P
 }
 
 /**
- * Returns a sender's confirmed and final nonces that are at least `nonce`. If `nonce` is the
- * sender's next nonce on chain, the result is empty, except after a reorganization that was deeper
- * than the number of confirmations.
+ * Returns a sender's confirmed and final nonces that are at least `nonce`. Callers pass the next
+ * nonce on chain to find nonces that a reorganization made unused. Only a reorganization deeper
+ * than the number of confirmations can make a confirmed nonce unused.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,
@@ -259,7 +256,7 @@ async function findPurposes(
 ): Promise<Purpose[]> {
   const found = await narrow(purposeQuery(db, chainId, sender)).execute();
   if (found.length === 0) return [];
-  // The rows are sorted here, because SQLite would scan all nonces of the sender to sort them.
+  // Sorting in SQLite would scan all nonces of the sender.
   const rows = found.toSorted((a, b) => a.nonce - b.nonce);
   const ids = rows.map((row) => row.id);
   const transactions = await db
@@ -302,8 +299,8 @@ async function findPurposes(
 }
 
 /**
- * Sorts by fee. A transaction that no node accepted can have the same fee as the zero-value
- * transfer that replaces it. In this case, the zero-value transfer comes last.
+ * Compares transactions by fee. If the fees are equal, a zero-value transfer comes after the
+ * transaction that it replaces. The fees can be equal if no node accepted the replaced transaction.
  */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
   if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);

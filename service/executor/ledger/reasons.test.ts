@@ -41,7 +41,7 @@ describe("failureLabel", () => {
     assert.equal(failureLabel("not simulated within 1500 ms"), "other");
   });
 
-  test("returns the name of the factory's error without its values", () => {
+  test("a factory error is labeled with only its name", () => {
     assert.equal(failureLabel("CallFailed(0, 0x12, shop closed)"), "CallFailed");
     assert.equal(failureLabel("BalanceUnknown(0x12)"), "BalanceUnknown");
     assert.equal(failureLabel("takes 5000000 gas"), "takes");

@@ -1,12 +1,12 @@
-// Defines the reasons why a job waits or stops. docs/executor.md explains them to operators, and
-// reasons.test.ts compares its table with this one.
+// Defines the reasons why a job waits or stops. The table in docs/executor.md must contain the same
+// reasons (reasons.test.ts).
 
 import { paymentFactoryAbi } from "executable-address-contracts";
 
 type Traits = {
-  /** The job waits until its intent expires, so its due time can be far in the future. */
+  /** The job waits until its intent expires, which can be far in the future. */
   untilExpiry?: true;
-  /** The executor itself postponed the job, and retries the job continuously. */
+  /** The executor itself caused the wait, for example because a key failed to sign. */
   isOwn?: true;
 };
 
@@ -59,9 +59,8 @@ export type QuotedText = string & { readonly [quoted]: true };
 export type JobReason = Reason | MeasuredReason | QuotedText;
 
 /**
- * Converts text from a contract or a node to a reason. A contract can revert with any text, also
- * with one of the executor's own reasons. In that case, returns `Error(text)`, so that the executor
- * does not act on it.
+ * Converts text from a contract or a node to a reason. A contract can revert with any text. If the
+ * text equals one of the executor's own reasons, returns `Error(text)` to avoid confusion.
  */
 export function quoteText(text: string): QuotedText {
   return (Object.hasOwn(reasons, text) ? `Error(${text})` : text) as QuotedText;
@@ -74,8 +73,8 @@ const failureLabels = [
 ];
 
 /**
- * Returns the metrics label for a failed attempt: a known prefix of the reason, such as the name of
- * a factory error, or `other`. The rest of the reason is not used, because anyone can choose it.
+ * Returns the metrics label for a failed attempt. The label is a known prefix of the reason, or
+ * `other`. The rest of the reason is not used, because anyone can choose it.
  */
 export const failureLabel = (reason: string): string =>
   failureLabels.find((label) => reason.startsWith(label)) ?? "other";

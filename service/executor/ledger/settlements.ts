@@ -1,5 +1,5 @@
-// Saves the results of transactions. A nonce is finished when the receipt of its transaction is
-// final, or when an unknown transaction has used the nonce. One commit then saves all changes.
+// Saves the results of transactions. A nonce is finished if its receipt is final or an unknown
+// transaction used the nonce. One commit then saves all changes.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -14,7 +14,7 @@ import { insertPurpose, type NewPurpose, purposeId, type SignedTransaction } fro
 import type { Reason } from "./reasons.ts";
 import { type Cost, settleCharges, takeBack } from "./spending.ts";
 
-/** The data to save when a receipt is final, including the `updates` of the jobs. */
+/** The data to save when a receipt is final. `updates` are changes to the jobs. */
 type Settlement = Cost & {
   transactionHash: Hex;
   blockNumber: number;
@@ -24,7 +24,7 @@ type Settlement = Cost & {
 
 /**
  * What a transaction did at one address. Addresses are lower case, and amounts are in base units of
- * `token`. An execution's `amount` and `left` are the balances before and after the calls.
+ * `token`. For an execution, `amount` and `left` are the balances before and after the calls.
  */
 export type VaultOutcome =
   | { kind: "executed"; vault: Hex; token: Hex; amount: bigint; left: bigint }
@@ -71,8 +71,7 @@ export function settlePurpose(
 
 /**
  * Records that a transaction has enough confirmations, so that other transactions can handle its
- * jobs. The row stays `pending`, but has a block number, until the transaction is final or a
- * reorganization removes it.
+ * jobs. The row gets a block number, but stays `pending` until the transaction is final.
  *
  * @returns false, without a change, if the transaction was already confirmed or final
  */
@@ -99,7 +98,7 @@ export function confirmPurpose(
   });
 }
 
-/** Sets the reason of the jobs to `awaiting_confirmations` after their transaction was mined. */
+/** Saves the reason `awaiting_confirmations` for the jobs of a mined transaction. */
 export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): Promise<void> {
   return fenced(db, fence, async (transaction) => {
     await transaction
@@ -201,8 +200,8 @@ async function insertOutcomes(
 }
 
 /**
- * Finds the returns of the addresses on chains other than `chainId`: the amounts that the executor
- * has sent to `recovery`, sorted by block.
+ * Lists the executor's transfers from the addresses to `recovery`, sorted by block. Transfers on
+ * the chain `chainId` are omitted.
  */
 export function findRecoveredElsewhere(
   db: Kysely<Tables>,
@@ -233,7 +232,7 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Saves a mined transaction that is missing in the database, as a pending transaction. If another
+ * Saves a mined transaction that is missing in the database, with the state `pending`. If another
  * transaction with the same nonce is pending, replaces that transaction. The jobs of the new
  * transaction's addresses wait for it, unless they already have another transaction. Idempotent.
  *
@@ -269,8 +268,8 @@ export function adoptPurpose(
 }
 
 /**
- * `wei` is charged to the day of `chargedAtSeconds`. `updates` are changes to the jobs of the
- * pending transaction with this nonce, if there is one.
+ * `wei` is charged to the day that contains `chargedAtSeconds`. If a transaction with this nonce is
+ * pending in the database, `updates` changes its jobs.
  */
 type ForeignNonce = {
   sender: Hex;
@@ -282,9 +281,9 @@ type ForeignNonce = {
 };
 
 /**
- * Records that a transaction that the executor did not adopt has used the nonce (`foreign` in
- * tables.ts). Charges `wei`, which is the total for this nonce and all lower missing nonces. If a
- * transaction with this nonce is pending in the database, marks the nonce as finished. Idempotent.
+ * Marks a nonce as used by a transaction that is not saved (`foreign` in tables.ts). Charges `wei`,
+ * which also covers all lower nonces that are missing in the database. If a transaction with this
+ * nonce is pending in the database, marks the nonce as finished. Idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,

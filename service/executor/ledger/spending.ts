@@ -16,9 +16,9 @@ type Charge = Payer & { wei: bigint; tipsWei: bigint };
 export const noAccount = "";
 
 /**
- * The cost of a mined transaction, in wei. It is charged to the day of `minedAtSeconds`, even if
- * the transaction becomes final on a later day. If `gasByAddress` is not known, `paid` is split in
- * proportion to the gas estimates. `tips` is the value of each address's tips.
+ * The cost of a mined transaction, in wei. `paid` is charged to the day of `minedAtSeconds`, even
+ * if the transaction becomes final later. `paid` is split in proportion to `gasByAddress` or, if
+ * this is undefined, to the gas estimates. `tips` is the value of each address's tips.
  */
 export type Cost = {
   purposeId: string;
@@ -184,8 +184,8 @@ export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
 }
 
 /**
- * Returns profit and loss by day, chain, and account. The account "" has the costs that no address
- * caused.
+ * Returns gas costs and tips by day, chain, and account. The account ID is empty for costs that no
+ * address caused.
  */
 export async function readReport(db: Kysely<Tables>) {
   const rows = await db
@@ -212,7 +212,7 @@ export function formatCsv(rows: Awaited<ReturnType<typeof readReport>>): string 
   return `${[head.join(","), ...lines].join("\r\n")}\r\n`;
 }
 
-/** Saves the cost and the tips of each address in a final transaction, and charges the accounts. */
+/** Saves each address's cost and tips in a final transaction, and charges the accounts. */
 export async function settleCharges(
   transaction: Transaction<Tables>,
   chainId: number,

@@ -18,14 +18,14 @@ const open = (limits: Partial<BudgetLimits>) =>
 describe("the budget for costs that tips do not cover", () => {
   const tipped = (accountId: string) => payer(accountId, { isTipped: true });
 
-  test("is available to each account even if the daily budget is 0", () => {
+  test("is available to an account even if the daily budget is 0", () => {
     const budgets = open({ perDayMax: 0n });
     assert.equal(budgets.refusal(tipped("a"), 50n), undefined);
     budgets.reserve(tipped("a"), 50n);
     assert.equal(budgets.refusal(tipped("a"), 1n), "failed_tips_budget_spent");
   });
 
-  test("is limited for all accounts together by the daily budget", () => {
+  test("limits the total of all accounts to the daily budget", () => {
     const budgets = open({});
     for (const accountId of ["a", "b"]) budgets.reserve(tipped(accountId), 50n);
     assert.equal(budgets.refusal(tipped("c"), 1n), "failed_tips_budget_spent");
@@ -46,8 +46,8 @@ describe("the budget for costs that tips do not cover", () => {
   });
 });
 
-describe("a cost that is limited to half of each budget", () => {
-  test("is refused if the total spending would exceed half of a budget", () => {
+describe("a transaction that may use only half of each budget", () => {
+  test("is refused if it would bring the day's spending above half of a budget", () => {
     const half = 2n;
     const budgets = open({});
     assert.equal(budgets.refusal(payer("a"), 25n, half), undefined);
@@ -74,7 +74,7 @@ describe("a transaction that is shared by several addresses", () => {
     assert.equal(findBudgetRefusal(budgets, shares, 20n), "account_budget_spent");
   });
 
-  test("is refused if the shares of a client ID together exceed the client ID's budget", () => {
+  test("is refused if the addresses of one client ID together exceed its budget", () => {
     const mine = payer("a", { isClientId: true });
     assert.equal(findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 10n), undefined);
     const reason = findBudgetRefusal(open({}), [share(1, mine), share(2, mine)], 11n);

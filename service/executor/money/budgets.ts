@@ -1,18 +1,18 @@
 // Limits the gas costs per day, by block time. There is a limit for the chain and a limit for each
-// account. A separate limit applies to addresses that are created with an account's client ID,
-// because anyone can copy the client ID from a web page. The highest possible cost of a transaction
-// is reserved until the actual cost is charged, so no budget is ever exceeded.
+// account. Anyone can copy an account's client ID from a web page. Therefore, a separate limit
+// applies to addresses created with a client ID. A transaction's highest possible cost is reserved
+// until the actual cost is charged. Therefore, no budget is ever exceeded.
 //
 // An execution with a sufficient tip is sent even if these budgets are spent. If the tip does not
 // cover the execution's actual cost, the rest is a loss. Losses have separate daily limits. An
-// account's losses are limited to the amount of its budget. The losses of all accounts together are
-// limited to the chain's budget or an account's budget, whichever is higher. So tips also work on a
-// chain whose budget is 0, if accounts have a budget.
+// account's losses must not exceed the amount of its budget. The total loss must not exceed the
+// chain's budget or the budget per account, whichever is higher. With a budget per account,
+// executions with tips are possible even if the chain's budget is 0.
 
 import type { Hex } from "executable-address";
 import { max } from "./fees.ts";
 
-/** The account that created an address, and whether the intent's tip pays for the gas. */
+/** The account that created an address. `isTipped` is true if the intent's tip pays for the gas. */
 export type Payer = { accountId: string; isClientId: boolean; isTipped: boolean };
 
 /** The limits in wei per day. */
@@ -20,8 +20,8 @@ export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClient
 
 /**
  * Wei spent or reserved for an account on a day. `client` is the part for addresses that were
- * created with the account's client ID. `tips` contains the losses from tipped executions. `total`
- * includes the charged losses, but not the reserved ones.
+ * created with the account's client ID. `tips` is the loss from executions with tips. `total`
+ * includes charged losses, but not losses that are only reserved.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 
@@ -33,9 +33,9 @@ type BudgetReason =
 
 export type Budgets = {
   /**
-   * Returns the reason why `payer` cannot spend another `cost` wei, or undefined if it can.
-   * @param part divides each budget: 2 means that the spending must stay within half of each
-   *   budget. The limits on losses are not divided.
+   * Returns why `payer` must not spend another `cost` wei, or undefined if spending is allowed.
+   * @param part the divisor for each budget, but not for the limits on losses. For example, with 2,
+   *   the spending must stay within half of each budget
    */
   refusal(payer: Payer, cost: bigint, part?: bigint): BudgetReason | undefined;
   /** Reserves a payer's share of a transaction's cost. */
@@ -98,10 +98,7 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   };
 }
 
-/**
- * Reserves a transaction's cost in the payers' budgets, or in the chain's budget if there are no
- * payers.
- */
+/** Reserves a transaction's cost for its payers or, without payers, only in the chain's budget. */
 export function reserveFor(
   budgets: Budgets,
   shares: readonly (Payer & { address: Hex; gas: number })[],
@@ -113,9 +110,8 @@ export function reserveFor(
 }
 
 /**
- * Returns the reason why the budgets do not allow another `cost` wei for a transaction, or
- * undefined if they do. Each payer's budget must cover the payer's share. Without payers, the
- * chain's budget must cover the cost.
+ * Returns why the budgets do not cover another `cost` wei, or undefined if they do. Each payer's
+ * budget must cover the payer's share. Without payers, the chain's budget must cover the cost.
  */
 export function findBudgetRefusal(
   budgets: Budgets,

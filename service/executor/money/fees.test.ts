@@ -4,8 +4,8 @@ import { bumpFee, parsePriorityFee, suggestFee } from "./fees.ts";
 
 const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
 /**
- * The priority fee is limited to twice this base fee. Most replacements below stay within this
- * limit.
+ * With this base fee, the priority fee is limited to 200 wei per gas. Most replacements in these
+ * tests have a lower priority fee.
  */
 const baseFee = 100n;
 

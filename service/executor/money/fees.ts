@@ -1,9 +1,9 @@
-// Computes the fees of a transaction: the EIP-1559 fee per gas, and the fee per byte on OP Stack
-// chains, which publish their transactions on Ethereum. Other chains have no fee per byte, or
-// include it in the gas. This file does not send requests.
+// Computes a transaction's EIP-1559 fee per gas and, on OP Stack chains, its fee per byte. OP Stack
+// chains publish their transactions on Ethereum. Other chains have no fee per byte, or include it
+// in the gas. The functions in this file send no requests.
 //
-// The fee oracle has the same address on all OP Stack chains. Since the Fjord upgrade, it returns
-// an upper bound on the fee for a given size:
+// The fee oracle has the same address on all OP Stack chains. Since the Fjord upgrade, the oracle
+// returns an upper bound on the fee for a transaction size:
 // https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
 
 import type { Hex } from "executable-address";
@@ -16,15 +16,15 @@ import { lowerMedian, upperMedian } from "../../flow/median.ts";
 export type Fee = { maxFee: bigint; priorityFee: bigint };
 
 /**
- * No fee exceeds `perGasMax`, regardless of the endpoints' answers. A transaction that needs a
- * higher fee has to wait. The priority fee is limited to `priorityMax` or twice the base fee,
- * whichever is higher.
+ * `perGasMax` limits every fee, even if the endpoints suggest a higher fee. A transaction that
+ * needs a higher fee has to wait. The priority fee is limited to `priorityMax` or twice the base
+ * fee, whichever is higher.
  */
 export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: bigint };
 
 /** The default limit on the fee per gas: 500 gwei. */
 const perGasMaxDefault = 500_000_000_000n;
-/** The default limit on the priority fee: 3 gwei, or twice the base fee if that is more. */
+/** The default limit on the priority fee: 3 gwei. `priorityFactor` can raise the limit. */
 const priorityMaxDefault = 3_000_000_000n;
 
 export const feePolicyOf = ({
@@ -68,21 +68,21 @@ export function parseNextBaseFee(history: unknown): bigint | undefined {
 }
 
 /**
- * Limits the reported base fee of the next block: from one block to the next, the base fee changes
- * by at most an eighth.
+ * Limits the reported base fee of the next block. A base fee can change by at most an eighth per
+ * block.
  */
 export const boundNextBaseFee = (baseFee: bigint, reported: bigint | undefined): bigint =>
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, reported ?? baseFee));
 
-/** The priority fee can be this multiple of the base fee, even if the policy's limit is lower. */
+/** The priority fee can be this multiple of the base fee despite a lower policy limit. */
 const priorityFactor = 2n;
 
 const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
   max(baseFee * priorityFactor, priorityMax);
 
 /**
- * The offered fee includes twice the base fee. Each full block raises the base fee by an eighth, so
- * the offer is sufficient for about six full blocks.
+ * The offered fee includes twice the base fee. The offer lasts for about six full blocks, because
+ * each block raises the base fee by an eighth.
  */
 const baseFeeHeadroom = 2n;
 
@@ -98,10 +98,10 @@ export function suggestFee(
 }
 
 /**
- * Returns the lowest fee with which nodes accept a replacement for a transaction with the fee
- * `old`, or the suggested fee if that is higher. A replacement must raise both the maximum fee and
- * the priority fee by a tenth (geth) or, for some nodes, by an eighth. The usual limits apply, so
- * nodes that drop transactions cannot raise the fee above these limits.
+ * Returns the lowest fee at which nodes accept a replacement for a transaction with the fee `old`.
+ * If the suggested fee is higher, returns the suggested fee. Replacements must raise both fee
+ * fields by a tenth (geth) or an eighth (some nodes). The limits in `policy` apply to replacements
+ * too. Otherwise, nodes that drop transactions could make the executor raise its fee without limit.
  *
  * @returns undefined if the fee exceeds a limit
  */
@@ -133,7 +133,7 @@ export function max(a: bigint, b: bigint): bigint {
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
 /**
  * The transaction size in bytes in requests to the oracle. The oracle's fee grows linearly with the
- * size, and the fee's constant part is negligible at this size.
+ * size. At this size, the fee's constant part is negligible.
  */
 const sampleSize = 100_000n;
 /** A safety margin: the fee per byte can double before the transaction is mined. */
@@ -161,7 +161,7 @@ export const dataFeeCallFor = (transaction: Hex): Call => ({
   params: [encodeViewCall(oracle, "getL1Fee(bytes data)", [transaction]), "latest"],
 });
 
-/** Returns an upper bound on the fee per byte in wei, or undefined if the chain has no oracle. */
+/** Returns an upper bound on the fee per byte in wei; undefined without an oracle. */
 export function parseDataFee(result: unknown): bigint | undefined {
   const bound = hexData(result);
   if (bound === "0x") return undefined;
@@ -169,14 +169,14 @@ export function parseDataFee(result: unknown): bigint | undefined {
 }
 
 /**
- * `perByte` is the last known upper bound on the fee per byte, in wei. `freeMs` is the last time at
- * which at least a quorum of endpoints answered and all answers were 0.
+ * `perByte` is an upper bound on the fee per byte in wei. `freeMs` is the last time at which a
+ * quorum of endpoints answered and every answer was 0.
  */
 export type DataFee = { perByte: bigint; freeMs: number };
 
 export const unknownDataFee: DataFee = { perByte: 0n, freeMs: Number.NEGATIVE_INFINITY };
 
-/** The time for which a reported fee of 0 is trusted. */
+/** If all answers were 0, the fee per byte is not requested again for this time. */
 const freeMsMax = hourMs;
 
 export const isFree = ({ freeMs }: DataFee, nowMs: number): boolean => nowMs - freeMs < freeMsMax;
@@ -205,6 +205,6 @@ export type Size = { gas: number; bytes: number };
 export const computeCost = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>
   BigInt(gas) * perGas + BigInt(bytes + envelopeBytes) * perByte;
 
-/** Returns the data fee that a receipt shows, in wei; 0 if the receipt has no such field. */
+/** Returns a receipt's data fee in wei; 0 if the field is missing. */
 export const dataFeePaid = ({ l1Fee }: Record<string, unknown>): bigint =>
   l1Fee === undefined || l1Fee === null ? 0n : quantity(l1Fee);

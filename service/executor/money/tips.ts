@@ -1,5 +1,5 @@
-// Computes the value of the tips that an intent pays to its executor through the Tip contract. The
-// operator sets the token prices. A tip in a token without a price has no value.
+// Computes the value of the tips that an intent pays through the Tip contract. The operator sets
+// the token prices. A tip in a token without a price has no value.
 
 import { type Hex, type Intent, type Tip, tipOf } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
@@ -30,12 +30,13 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
 }
 
 /**
- * Returns a function that decides which records a mirror keeps from another service. If budgets pay
- * for executions, the mirror keeps all intents for listed chains. If only tips pay, the mirror
- * keeps only intents that have not expired and that pay a tip in a token with a price. Whether the
- * tip is high enough is decided when the address is paid.
+ * Returns a filter for an executor that copies intents from another service (`--from-mirror`). The
+ * filter returns true if the executor should keep an intent. If budgets pay for executions, it
+ * keeps all intents for listed chains. If only tips pay, it keeps unexpired intents with a tip in a
+ * priced token. When the address is paid, the executor checks whether the tip is high enough.
  *
- * @param clock the current time in Unix milliseconds, because a mirror reads no chain
+ * @param clock returns the current Unix time in milliseconds. The filter has no connection to a
+ *   chain, so it cannot use the block time
  */
 export function openIntentFilter(
   chains: readonly Chain[],

@@ -1,4 +1,4 @@
-// Connects ../../follow/, which reads the logs of new blocks, to the executor's ledger.
+// Connects the log reader (../../follow/) to the executor's database functions (../ledger/).
 
 import { groupsOf } from "../../flow/groups.ts";
 import type { SweepContext } from "../../follow/context.ts";
@@ -7,13 +7,14 @@ import { statementRows } from "../../store/statement-rows.ts";
 import type { Pass } from "../pass.ts";
 import type { ScanMemory } from "./scan.ts";
 
-/** Returns the parts of a sweep, which reads logs and saves payments for the executor. */
+/** Returns the input for a sweep. A sweep reads new logs and saves the payments in them. */
 export function sweepContext(pass: Pass<ScanMemory & { follow: FollowMemory }>): SweepContext {
   const { parts, memory, fence, view } = pass;
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
-  // `nowSeconds` includes the time that this host has measured since the newest block. Jobs are due
-  // no later than the block's timestamp, so a wrong measurement does not delay them.
+  // `nowSeconds` is the newest block's timestamp plus the time that this host has measured since
+  // then. The measured time can be wrong and must not delay jobs. Therefore, jobs are due at the
+  // block's timestamp at the latest.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
     chain,

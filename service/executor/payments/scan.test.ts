@@ -33,10 +33,7 @@ const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   },
 });
 
-/**
- * Returns the addresses whose balances a call to the Probe contract reads, or undefined for other
- * calls.
- */
+/** Returns the addresses in a call to the Probe contract, or undefined for other calls. */
 function vaultsOf({ method, params }: Call): Hex[] | undefined {
   const { to, data } = (params[0] ?? {}) as { to?: Hex; data?: Hex };
   if (method !== "eth_call" || to || !data) return undefined;
@@ -197,8 +194,7 @@ describe("the first check of a new address for earlier payments", () => {
     const record = await world.newRecord({ secondsLeft: 300 });
     const value = 10n ** 17n;
     await world.client.setBalance({ address: record.address, value });
-    // Waits for a new poll. A poll that began before the payment would read the balance at a block
-    // without the payment.
+    // Waits for a new poll. An earlier poll would read the balance at a block without the payment.
     await sweptNow(sqlite);
     await saveRecords(sqlite, [record]);
     await until("it is seen", async () => {

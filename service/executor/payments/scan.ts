@@ -1,18 +1,17 @@
-// Finds payments by balance: `scanNewRecords` reads the balance of each new record once. Balances
-// are necessary because anyone can derive an address offline and pay it before it is created here.
-// When the log of such a payment is read (follow.ts), there is no matching record yet.
+// Finds payments by balance: `scanNewRecords` reads the balance of each new record once. Anyone can
+// derive an address offline and pay it before it is created here. The log of an early payment is
+// ignored (follow.ts), because there is no record yet.
 //
 // Together, logs and balances miss no payment in the intent's token. `scanNewRecords` first reads
-// the new records, and then the cursor, which is the last block whose logs were read. Payments
-// above the cursor are found in logs, because the blocks above the cursor are read after the
-// records were created. Payments up to the cursor are part of the balance, because balances are
-// never read at a block below the cursor.
+// the new records, and then reads the cursor. The cursor is the number of the last block with known
+// logs. Logs above the cursor are read later, so they show payments to these records. Balances are
+// never read below the cursor, so they include all payments up to the cursor.
 //
-// Up to `holdersMax` balances are read with one eth_call. The number of balances per iteration of
-// the loop is limited, so that very many new records do not delay other work.
+// Up to `holdersMax` balances are read with one eth_call. Each iteration reads a limited number of
+// balances, so that other work is not delayed.
 //
-// While many blocks are unread, the balances of all open addresses are read again, so that payments
-// in these blocks are found early.
+// While many blocks are unread, the balances of all open addresses are read again. Payments in
+// these blocks are therefore found early.
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
@@ -34,7 +33,7 @@ import { max } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { ofSeveral } from "./vaults.ts";
 
-/** If too few endpoints answered, a balance is read repeatedly for this time. */
+/** The time for which the executor keeps reading a balance that too few endpoints have returned. */
 const uncorroboratedMs = hourMs;
 
 /** The maximum length of `again`. The oldest entries are removed first. */
@@ -47,23 +46,19 @@ const rowsMax = 500;
 const saveEveryMs = 10_000;
 
 /**
- * The minimum time between the starts of two scans. If logs are missing, all records are scanned,
- * with one `eth_call` per {@link holdersMax} records. A scan does not start with each block,
- * because it might then never end.
+ * The minimum time between the starts of two scans. A scan of all records needs one `eth_call` per
+ * {@link holdersMax} records. If a new scan started with each block, it might never end.
  */
 const beginEveryMs = 60_000;
 
-/**
- * If the logs of more than this number of blocks are unread, the balances of open addresses are
- * read again.
- */
+/** With more unread blocks than this, the balances of open addresses are read again. */
 const behindBlocksMax = 100;
 
 /** The progress of the scan. Times are in milliseconds of a monotonic clock. */
 type Scan = {
   /**
-   * The balances of all records up to this `seq` were read, except for the records in `again`;
-   * undefined before the saved value was read.
+   * The `seq` of the last scanned record; undefined before the saved value was read. The balances
+   * of the records in `again` have to be read again.
    */
   seq: number | undefined;
   /** The saved `seq`, and when it was saved. */
@@ -73,7 +68,7 @@ type Scan = {
    * answered. If no endpoint answered, there is no time limit.
    */
   again: Map<Hex, Created & { untilMs: number }>;
-  /** Incremented with each read, so that each read starts with another endpoint. */
+  /** Selects the endpoint that a read starts with. It is incremented with each read. */
   turn: number;
   beganMs: number;
   /** Whether the scan has reached the newest record. */
@@ -106,8 +101,8 @@ const newScan = (): Scan => ({
 });
 
 /**
- * Reads the balances of up to `tuning.recordsPerPass` records: new records or, if there are none,
- * the records in `again`.
+ * Reads the balances of up to `tuning.recordsPerPass` new records. If there are none, reads the
+ * balances of the records in `again`.
  *
  * @param blocksBehind the number of blocks whose logs are unread
  * @returns whether all new records were read
@@ -148,8 +143,8 @@ function restartIfOutdated(scan: Scan, nowMs: number): Scan {
 }
 
 /**
- * Starts a new scan at the first open address, at most once a minute and only after the last scan
- * has ended.
+ * Starts a new scan at the first open address. Does nothing if the last scan is still running or
+ * began less than a minute ago.
  */
 async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<void> {
   const { scan } = memory;
@@ -162,8 +157,8 @@ async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<vo
 }
 
 /**
- * Updates `again` after a step: moves the records that must be read again to the end, and removes
- * the others.
+ * Updates `again` with the result of reading the balances in `step`. If a record's balance must be
+ * read again, moves the record to the end of `again`. Otherwise, removes the record.
  */
 function recordStep({ parts, memory: { scan } }: ScanPass, step: Created[], probed: Probed): void {
   const now = parts.clock();
@@ -182,9 +177,10 @@ function recordStep({ parts, memory: { scan } }: ScanPass, step: Created[], prob
 }
 
 /**
- * Saves the position at which the scan continues after a restart. The position is below all records
- * that have to be read again. It never moves back, even while open addresses are scanned again. If
- * logs were missing, the position is not saved, so that a restarted executor reads all records.
+ * Saves the `seq` after which the scan continues if the executor restarts. The saved `seq` is lower
+ * than that of each record in `again`. The saved `seq` never decreases, even while open addresses
+ * are scanned again. Saves nothing if logs were missing, because a restarted executor must then
+ * read all records.
  */
 async function savePosition({ parts, memory: { scan }, fence }: ScanPass): Promise<void> {
   const now = parts.clock();
@@ -215,8 +211,8 @@ type Wanting = Holder & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /**
- * Reads the balances of addresses. Returns undefined if the endpoints could not read this number of
- * balances. The next step is then smaller.
+ * Reads the balances of addresses. Returns undefined if the endpoints could not read so large a
+ * number of balances. The next step then reads fewer balances.
  */
 async function probe(pass: ScanPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
   const { scan } = pass.memory;

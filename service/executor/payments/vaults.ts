@@ -36,7 +36,7 @@ export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
 
-/** A job whose stored terms belong to another address, and the cause. */
+/** A job whose stored terms do not match its address, and the cause. */
 export type Corrupt = { job: Job; cause: string };
 
 /**
@@ -48,9 +48,9 @@ const verifiedMax = 25;
 type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 
 /**
- * Reads the state of each job's address at one block: its code, and its balances of native coin,
- * the intent's token, every listed token, and the look-alike tokens that it received. If there
- * seems to be too little money, reads the state again, starting with another endpoint.
+ * Reads the code and the balances of each job's address at one block. The balances include native
+ * coin, the intent's token, listed tokens, and received look-alike tokens. Addresses with too
+ * little money are read again, starting with another endpoint.
  */
 export async function examine(
   pass: HoldingsPass,
@@ -118,7 +118,7 @@ async function readVaults(
     const mine = holdings.slice(at, at + tokens.length);
     at += tokens.length;
     const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(mine)]]);
-    // A token whose contract does not answer can be neither spent nor returned, so it is omitted.
+    // Omits tokens whose contract does not answer, because they can be neither spent nor returned.
     mine.forEach(({ balance }, index) => {
       if (balance !== undefined) balances.set(tokens[index]!, balance);
     });
@@ -165,7 +165,7 @@ const atHead = (
 
 export type HoldingsMemory = {
   holdings: {
-    /** Incremented with each read, so that each read starts with another endpoint. */
+    /** Selects the endpoint that a read starts with. It is incremented with each read. */
     turn: number;
     /**
      * The number of balances per call. It is reduced while endpoints do not answer larger calls.
@@ -182,13 +182,13 @@ export const openHoldingsMemory = (): HoldingsMemory => ({
 type HoldingsPass = Pass<HoldingsMemory>;
 
 /**
- * Returns answers that a quorum of endpoints agrees on, or one endpoint's answer if no answer has a
- * quorum. `turn` selects the first endpoint.
+ * Returns the answers of a quorum of endpoints, or one endpoint's answer without a quorum. `turn`
+ * selects the first endpoint.
  */
 const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
 
-/** Returns the answers of as many endpoints as a quorum needs. The answers can differ. */
+/** Returns the answers of a quorum of endpoints, without comparing the answers. */
 export const ofSeveral = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, (calls, isUsable) => pass.view.readSeveral(calls, turn, isUsable));
 

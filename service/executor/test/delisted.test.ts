@@ -1,5 +1,5 @@
-// Tests that open addresses are still executed and recovered after the operator has removed their
-// token from the chains file, or has listed it as a look-alike.
+// Tests open addresses whose token the operator has delisted or listed as a look-alike. These
+// addresses are still executed and recovered.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";

@@ -1,6 +1,6 @@
-// Tests money that is sent on the wrong chain. It does not count toward the amount, appears in the
-// status and in events, and is returned to `recovery` on the same chain. In some tests, one of that
-// chain's two endpoints reports a transfer that never happened.
+// Tests money that is sent on the wrong chain. Such money does not count toward the amount. The
+// money appears in the status and in events. The executor returns it to `recovery` on the same
+// chain. In some tests, one of that chain's two endpoints reports a transfer that never happened.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -30,7 +30,7 @@ import { openDesk, returnsFinder } from "../desk.ts";
 const { world, store } = await prepare({ tickMs: 150 });
 const ownId = 31_338;
 const own = await startWorld(ownId);
-/** A transfer that never happened, but that one endpoint of the other chain reports. */
+/** A false transfer that one endpoint of the other chain reports. */
 let lie: { to: Hex; amount: bigint } | undefined;
 const liar = await startProxy(world.rpcUrl, async ({ method, params }, answer) => {
   if (method !== "eth_getLogs" || !lie) return answer;
@@ -80,7 +80,7 @@ after(async () => {
   liar.stop();
 });
 
-/** An account with native coin that does not belong to the service. */
+/** An account that has native coin and does not belong to the service. */
 const stranger: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 const there = chains[1]!.chainId;
 const statusOf = async (address: Hex): Promise<ServiceStatus> =>
@@ -163,7 +163,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.equal((await world.balanceOf(intent.recovery)) - before, 1_400n);
   });
 
-  test("appears only in the status of its address, even if it is dust", async () => {
+  test("appears only in the status of the address that received it", async () => {
     const [one, other] = [await openRecord(), await openRecord()];
     await world.pay(Array.from({ length: 40 }, () => ({ to: one.address, amount: 1n })));
     await until(
@@ -175,12 +175,12 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.ok(rows.length <= 32, `${rows.length} rows`);
   });
 
-  test("is shown as returned if another account returned it and dust arrives later", async () => {
+  test("is shown as returned if someone else returned it, even if dust arrives later", async () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();
-    // After 40 tiny transfers and a large one, another account sends the money to `recovery` before
-    // the executor does.
+    // The address receives 40 tiny transfers and a large one. Another account then recovers the
+    // money before the executor does.
     await world.pay(Array.from({ length: 40 }, () => ({ to: address, amount: 1n })));
     await world.pay([{ to: address, amount: 25_000_000n }]);
     await until("it is there", async () => (await world.balanceOf(address)) === 25_000_040n);
@@ -206,12 +206,11 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     await until("the dust is returned too", async () => (await sums()).ours > 0);
     const later = await sums();
     assert.deepEqual([later.held, later.ours], [0, 1]);
-    // The number of saved payments per address is limited, so some tiny transfers may be missing in
-    // the reported sum.
+    // Saved payments per address are limited, so the reported sum may omit some tiny transfers.
     assert.ok(later.others >= 25_000_000, `${later.others}`);
   });
 
-  test("is returned in both native coin and a token", async () => {
+  test("is returned completely if it consists of native coin and a token", async () => {
     const { address, intent } = await openRecord();
     const before = await world.client.getBalance({ address: intent.recovery });
     await running.stop();

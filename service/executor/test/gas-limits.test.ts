@@ -1,5 +1,6 @@
-// Tests that the check of an intent reports a gas problem if the executor cannot execute the
-// intent, and only then.
+// Compares the gas check of an intent with the intent's execution. If the check reports no problem,
+// the executor must be able to execute the intent. The check must report no problem if the intent
+// uses little gas.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -34,7 +35,7 @@ const check = openChecks({
   paymentConfirmations: 0,
 });
 
-// Otherwise, a check would report that the amount is higher than the token's supply.
+// Mints tokens, because the check rejects amounts above the token's total supply.
 await world.pay([{ to: shop, amount: 10n ** 12n }]);
 
 let salts = 0n;
@@ -54,10 +55,7 @@ async function recordWith(call: Call): Promise<AddressRecord> {
   });
 }
 
-/**
- * Saves the records, pays their addresses, and runs an executor until each record is executed or
- * has failed.
- */
+/** Saves and pays the records, and runs an executor until each has succeeded or failed. */
 async function execute(records: readonly AddressRecord[]): Promise<Map<Hex, boolean>> {
   await saveRecords(store, records);
   const running = startCore(store, world.chains());
@@ -85,7 +83,8 @@ const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => cod
 describe("an execution", () => {
   test("succeeds for every intent that a check accepts, regardless of its gas use", async () => {
     const target = await deployOdd(world, "Shop");
-    // Each item takes 22,100 gas, so the intents below take between 0.2 and 6 million gas.
+    // The function `stock` uses 22,100 gas per item, so the intents below use between 0.2 and 6
+    // million gas.
     const few = [5, 120, 140, 160, 175, 190, 265];
     const items = onlyLong.skip ? few : [...few, 20, 50, 90, 150, 155, 165, 170, 180, 200, 230];
     const records = await Promise.all(
@@ -112,7 +111,7 @@ describe("an execution", () => {
   });
 
   test(
-    "completes calls whose work depends on the gas limit, although the check warned about them",
+    "does all work of a call even if the check warned that the work depends on the gas limit",
     onlyLong,
     async () => {
       const done = async (address: Hex) =>
@@ -133,7 +132,7 @@ describe("an execution", () => {
     },
   );
 
-  test("is predicted to fail if an ignored call uses all of its gas", onlyLong, async () => {
+  test("is predicted to fail if a nested call burns all its gas", onlyLong, async () => {
     // Sends all gas to a contract with one INVALID instruction, and ignores the failure.
     const burner = "0x0000000000000000000000000000000000620001" as const;
     const tolerant = "0x0000000000000000000000000000000000620002" as const;

@@ -1,5 +1,6 @@
-// Tests tokens that imitate a listed token (look-alikes). They do not count toward the amount,
-// appear in the status, are returned to `recovery`, and do not delay other payments.
+// Tests tokens that imitate a listed token (look-alikes). Look-alikes do not count toward the
+// amount, and do not delay other payments. They appear in the status and are returned to
+// `recovery`.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -16,10 +17,7 @@ const { client } = world;
 await client.setAutomine(true);
 const bridged = await deployOdd(world, "PlainToken");
 const liar = await deployOdd(world, "LyingToken", "OddTokens");
-/**
- * A token that logs each transfer without moving anything, and reports a balance of 2^255 for every
- * address.
- */
+/** A token that logs transfers without moving anything, and always reports a balance of 2^255. */
 const ghost: Hex = "0x6057000000000000000000000000000000000057";
 await client.setCode({
   address: ghost,

@@ -1,6 +1,6 @@
-// Makes each mistake that a payer can make, and compares the returned money with the response of
-// `GET /address/{address}/returns`: the amount, the address, the chain, the earliest time, and who
-// triggers the return.
+// Makes each mistake that a payer can make. Checks that the money is returned as the API promises
+// (`GET /address/{address}/returns`). The checks compare the amount, address, chain, earliest time,
+// and triggering account.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -72,7 +72,7 @@ const owner = client.account.address;
 const get = async (path: string) => (await api.app.inject(`/v1/address/${path}`)).json();
 const addressOf = (name: string): Hex => getAddress(`0x${keccak256(stringToHex(name)).slice(-40)}`);
 
-/** A saved record, the response of `GET …/returns` for it, and the recipient in its call. */
+/** A saved record, its `GET …/returns` response, and the recipient that its call pays. */
 type Order = { record: AddressRecord; promised: PaymentReturns; recipient: Hex };
 let made = 0;
 
@@ -103,7 +103,7 @@ const hasFailed = async ({ record }: Order) =>
     (event) => event.kind === "attempt_failed" && event.address === record.address.toLowerCase(),
   );
 const pass = (seconds: number) => client.increaseTime({ seconds });
-/** Longer than the executor's longest backoff. */
+/** This time is longer than the executor's longest backoff. */
 const backoffSeconds = 7 * 3600;
 
 /**
@@ -128,8 +128,7 @@ const changeFiat = (data: Hex) => send(owner, fiat, data);
  */
 async function payThenChange(one: Order, data: Hex): Promise<void> {
   const nonce = await client.getTransactionCount({ address: owner, blockTag: "pending" });
-  // This transaction stays in the transaction pool until the payment is mined, because the payment
-  // has the previous nonce.
+  // The payment below has the previous nonce, so both transactions are mined together.
   await client.sendTransaction({ to: fiat, data, gas: 100_000n, nonce: nonce + 1 });
   await pay(one, 25n * unit);
   await until("USDC is changed", async () => {
@@ -179,7 +178,7 @@ const senders: Readonly<Record<string, Hex>> = {
 /**
  * Waits until the money is returned, and compares the result with the response for `mistake`.
  *
- * @param paid the amount that the payer sent by mistake, in base units
+ * @param paid the amount that the payer sent, in base units
  */
 async function assertReturned(one: Order, mistake: string, paid: bigint, place: Place = {}) {
   const { record, promised, recipient } = one;
@@ -215,7 +214,7 @@ async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: 
     const blocks = Number(found.blockNumber) - execution.blockNumber;
     assert.ok(blocks >= one.promised.executor!.confirmations, `after ${blocks} blocks`);
   }
-  // A stranger's recovery would have succeeded in the same block.
+  // Checks that a stranger could have triggered the return just before it happened.
   assert.ok(row.by.includes("anyone"));
   await on.client.call({
     ...{ account: stranger, to: factoryAddress, data: recoverData(one.record, [its]) },
@@ -357,7 +356,7 @@ describe("money that a payer sent by mistake", () => {
   });
 });
 
-describe("a payment in a token that is paused or blocks an address", () => {
+describe("a payment in a token with a pause and a blocklist", () => {
   test("is returned after the expiration time if the token blocks the recipient", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await changeFiat(fiatTokenData.block(one.recipient));

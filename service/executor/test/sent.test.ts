@@ -1,7 +1,6 @@
-// Tests that a token is returned to `recovery` if a payer sends it by mistake and reports it to the
-// service. Also tests that a hostile token causes at most one transaction, and that one account's
-// reports cause only a limited number of transactions and do not stop the payments of other
-// accounts.
+// Tests the return of a token that a payer sent by mistake and then reported. Also tests that a
+// hostile token causes at most one transaction. One account's reports cause a limited number of
+// transactions, and do not stop other accounts' payments.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -37,7 +36,7 @@ const twoFaced = await deployOdd(world, "TwoFacedToken", "OddTokens");
 await client.setAutomine(false);
 world.startTicking(100);
 
-/** The limit on transactions per account and day, which is low so that tests reach it soon. */
+/** The daily limit on transactions per account, low enough for tests to reach it soon. */
 const namedTokensPerDay = 3;
 const chains = world.chains();
 const desk = openDesk(store, pino({ level: "silent" }), namedTokensPerDay);
@@ -90,7 +89,7 @@ const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   });
   return hash;
 };
-/** Saves reports of tokens directly in the database, without the API. */
+/** Saves a report of `tokens` in the database, without a request to the API. */
 const nameNow = async ({ address, intent: { chainId } }: AddressRecord, tokens: Hex[]) => {
   const { number, timestamp } = await client.getBlock();
   const block = { number: Number(number), timestamp: Number(timestamp) };
@@ -201,8 +200,7 @@ describe("a hostile token", () => {
     for (const token of [hostile.refusing, hostile.lying, hostile.slow, hostile.blocking]) {
       assert.equal(await fateOf(address, token), "unmovable", token);
     }
-    // The reports are saved without the API, because the executor must not rely on the API's
-    // validation.
+    // Saves the reports directly, because the executor must not rely on the API's validation.
     const tokens = Object.values(hostile).slice(0, rounds(2, 4));
     const fates = await nameNow(record, tokens);
     assert.deepEqual(new Set(fates), new Set(["queued"]));

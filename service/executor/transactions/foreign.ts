@@ -1,7 +1,7 @@
-// Finds transactions of our keys that are missing in the database, and "adopts" them: saves them,
-// so that they are charged like all others. Otherwise, the executor could spend a day's budget
-// twice after a restore from a backup. Each signature is verified, and a quorum of endpoints has to
-// show that the transaction used the nonce.
+// Finds transactions of our keys that are missing in the database. To "adopt" a transaction is to
+// save it, so that it is charged like others. Without this search, the executor could spend a
+// budget twice after a restore from a backup. Each signature is verified. A quorum of endpoints
+// must show that the transaction used the nonce.
 
 import {
   batchSelector,
@@ -34,8 +34,9 @@ import type { Pass } from "../pass.ts";
 import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
 /**
- * For each key, `count` is the number of used nonces that are missing in the database.
- * `sinceSeconds` is the time at which the search for their transactions began or last succeeded.
+ * For each key, `count` is the number of used nonces that are missing in the database. The executor
+ * searches for the transactions with these nonces. `sinceSeconds` is when the search last found a
+ * transaction or, before that, when it began.
  */
 export type UnknownNonces = {
   unknownNonces: Map<Hex, { count: number; sinceSeconds: number }>;
@@ -44,22 +45,19 @@ export type UnknownNonces = {
 export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map() });
 
 /**
- * The maximum number of blocks per poll from which transactions are adopted. Each block takes about
- * 20 calls to find.
+ * The search finds at most this number of blocks with unknown transactions per poll. It takes about
+ * 20 calls to find one block.
  */
 const blocksPerPass = 8;
 
-/**
- * If no transaction is found for this time, the highest possible cost of the unknown transactions
- * is charged instead.
- */
+/** If no transaction is found for this time, the highest possible cost is charged instead. */
 const searchSeconds = 60;
 
 /**
- * If a quorum of endpoints reports a higher nonce than the database's next nonce, adopts the
- * transactions that used the nonces in between. Skips transactions from earlier days, whose budgets
- * no longer matter. Until all transactions are found, the key sends nothing, and the highest
- * possible cost is reserved for each unknown nonce.
+ * Adopts transactions for nonces that are used on chain but missing in the database. A quorum of
+ * endpoints must report these nonces as used. Skips transactions from earlier days, because the
+ * budgets of earlier days no longer matter. Until all transactions are found, the key sends
+ * nothing. The highest possible cost is reserved for each unknown nonce.
  *
  * @param nonce the key's nonce on chain
  * @returns whether transactions were adopted
@@ -103,14 +101,16 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
     for (let blocks = 0; next < reached && blocks < blocksPerPass; blocks++) {
       const nonce = next;
       const isSpent = async (number: number) => (await readNonceAt(pass, number)) > nonce;
-      // `reached` may have been read at a block that is newer than the head.
+      // Each endpoint reports the nonce at its newest block, so `reached` may be from above
+      // `view.head`.
       if (!(await isSpent(view.head.number))) break;
       block = await findFirstBlock({ from: block, to: view.head.number }, isSpent);
       const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
       if (found?.[0]?.nonce !== nonce) break;
       for (const each of found) {
         const adopted = await describe(pass, each.shown, block);
-        // Only deposits from other chains are unsigned. They pay no gas on this chain.
+        // A transaction that the key has not signed is a deposit from another chain. A deposit pays
+        // no gas on this chain.
         if (!adopted) await recordForeign(pass, each.nonce, 0n, []);
         else await adopt(pass, adopted, []);
         next = each.nonce + 1;
@@ -122,7 +122,7 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
   return next;
 }
 
-/** Finds the first block of today at which the key's nonce is above `own`. */
+/** Finds the first block today at which the key's nonce is higher than `own`. */
 async function findFirstToday(
   pass: Pass<SendMemory>,
   own: number,
@@ -140,8 +140,8 @@ async function findFirstToday(
 }
 
 /**
- * Charges the highest possible cost of the nonces from `own` to `reached - 1`, limited to the rest
- * of the day's budget.
+ * Ends the search for the transactions with the nonces from `own` to `reached - 1`. Charges their
+ * highest possible cost, but at most the rest of the day's budget.
  */
 async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): Promise<void> {
   const { parts, view, signer } = pass;
@@ -163,12 +163,11 @@ export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
 }
 
 /**
- * Adopts an unknown transaction that used the nonce of `purpose`, so that other transactions can
- * handle the jobs of `purpose`. The caller must have found no receipt for the known transactions
- * with this nonce.
+ * Searches for an unknown transaction that used the nonce of `purpose`, and adopts this
+ * transaction. Afterwards, other transactions can handle the jobs of `purpose`. Call this function
+ * only if no known transaction with this nonce has a receipt.
  *
- * @returns false if the transaction has too few confirmations, if too few endpoints agree on it, or
- *   if it is one of the known transactions
+ * @returns false if the transaction is already known, has too few confirmations, or has no quorum
  * @throws {ChainUnavailable} if too few endpoints agree on the nonce at a block
  */
 export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose): Promise<boolean> {
@@ -187,7 +186,8 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   const adopted = await describe(pass, found.shown, block);
   if (adopted) await adopt(pass, adopted, updates);
   else {
-    // As in adoptFrom, an unsigned transaction is a deposit, which paid no gas.
+    // A transaction that the key has not signed is a deposit from another chain. A deposit pays no
+    // gas on this chain.
     await recordForeign(pass, purpose.nonce, 0n, updates);
     parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: found.hash });
   }
@@ -200,8 +200,7 @@ const readNonceAt = (pass: Pass<SendMemory>, block: number): Promise<number> =>
   );
 
 /**
- * Reads a value that a quorum of endpoints agrees on, because a single endpoint could hide
- * transactions.
+ * Reads a value with a quorum, because a single endpoint could hide transactions.
  *
  * @throws {ChainUnavailable} if there is no such value
  */
@@ -223,8 +222,8 @@ async function readAgreed<Value extends number | boolean>(
   if (places && places.length >= view.quorum) return values[places[0]!]!;
   const answered = votes.filter((vote) => vote !== undefined);
   throw new ChainUnavailable(
-    `expected ${view.quorum} endpoints that agree, found ${new Set(answered).size} different ` +
-      `answers of ${answered.length} endpoints`,
+    `expected the same answer from ${view.quorum} endpoints, found ${new Set(answered).size} ` +
+      `different answers from ${answered.length} endpoints`,
   );
 }
 
@@ -308,8 +307,7 @@ async function describeCall(
   const payers = new Map(records.map((each) => [each.address, each]));
   const shares = addresses.map((address): Share => {
     const { accountId = noAccount, isClientId = false } = payers.get(address) ?? {};
-    // `isTipped` is false, so the part that tips do not cover is charged to the usual budgets, and
-    // not to the limits on losses.
+    // With `isTipped: false`, the cost counts toward the usual budgets, not the limits on losses.
     return {
       address,
       gas: Math.floor(gas / addresses.length),

@@ -36,14 +36,14 @@ describe("a file of executor keys", () => {
     ["a private key", [{ key: `0x${"4c".repeat(32)}` }]],
   ];
   for (const [name, keys] of faulty) {
-    test(`is refused, without a quotation from the file, if it contains ${name}`, () => {
+    test(`is refused if it contains ${name}, with an error that does not quote it`, () => {
       const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
       assert.match(message, /^EXECUTOR_KEYS .* is not a list of keys/);
       assert.doesNotMatch(message, /s3cret|4c4c/);
     });
   }
 
-  test("is refused if it or a file that it names cannot be read, or if a key occurs twice", () => {
+  test("is refused if it is unreadable, lists a key twice, or names an unreadable file", () => {
     assert.match(refusal({ executorKeys: fileOf("[") }), /is not a list of keys/);
     assert.match(refusal({ executorKeys: join(folder, "gone") }), /cannot be read: ENOENT/);
     const twice = [

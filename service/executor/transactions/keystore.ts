@@ -1,5 +1,5 @@
-// Reads and writes keystores, the files with encrypted keys. A keystore is Web3 Secret Storage,
-// version 3, with scrypt and aes-128-ctr, as geth and Foundry write it:
+// Reads and writes keystores, the files with encrypted keys. The format is Web3 Secret Storage,
+// version 3, with scrypt and aes-128-ctr, like geth and Foundry:
 // https://ethereum.org/developers/docs/data-structures-and-encoding/web3-secret-storage
 
 import {
@@ -26,8 +26,8 @@ export function readKeystore(keystore: string, passwordFile: string): Hex {
 
 /**
  * Creates a random key in the file `keystore`, encrypted with the password in `passwordFile`. If
- * `passwordFile` does not exist, creates it with a random password. Only the owner of the files can
- * read them.
+ * `passwordFile` does not exist, writes a random password to this file first. Only the owner of the
+ * files can read them.
  *
  * @returns the address that pays gas, lower case
  * @throws {Error} if `keystore` exists, because no key is ever overwritten
@@ -119,8 +119,8 @@ function derive(password: string, { n, r, p, dklen, salt }: Keystore["kdfparams"
     const options = { N: n, r, p, maxmem: 256 * n * r };
     return scryptSync(password, bytes(salt), dklen, options);
   } catch {
-    // Node accepts only parameters that RFC 7914 allows. Some libraries write others, for example n
-    // 262144 with r 1.
+    // Node accepts only parameters that RFC 7914 allows. Some libraries write keystores with other
+    // parameters, for example n = 262144 and r = 1.
     throw new Error(
       `EXECUTOR_KEYSTORE uses scrypt with n ${n}, r ${r}, p ${p}, which Node does not ` +
         "support; expected a keystore from geth or Foundry, with r 8",

@@ -55,7 +55,7 @@ describe("parseReceipt", () => {
 });
 
 describe("decodeOutcomes", () => {
-  test("ignores `ItemFailed` events of another caller or with an unknown index", () => {
+  test("ignores `ItemFailed` events that have another caller or an unknown index", () => {
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(token, 1n)), factory, sent), []);
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(sender, 2n)), factory, sent), []);
   });

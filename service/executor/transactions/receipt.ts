@@ -1,5 +1,5 @@
-// Reads receipts: finds the receipt that a quorum of endpoints agrees on, reads the outcome for
-// each address from the factory's events, and computes the gas and the tips of each address.
+// Finds the receipt that a quorum of endpoints agrees on. Computes each address's outcome, gas, and
+// tips.
 
 import { gasMargin, type Hex } from "executable-address";
 import { decodeFactoryEvent, transferOf } from "executable-address/status";
@@ -27,7 +27,7 @@ export type Receipt = {
   blockNumber: number;
   succeeded: boolean;
   gasUsed: number;
-  /** The cost in wei: the gas used times its price, plus the fee for bytes on OP Stack chains. */
+  /** The cost in wei, including the fee for bytes on OP Stack chains. */
   paid: bigint;
   logs: Log[];
 };
@@ -58,8 +58,9 @@ export function parseReceipt(value: unknown): Receipt | undefined {
 export type SentBatch = { sender: Hex; vaults: readonly Hex[] };
 
 /**
- * Returns the outcomes according to the factory's events. Ignores events from other contracts, and
- * `ItemFailed` events of batches that were started by an intent's calls.
+ * Returns the outcomes according to the factory's events. Ignores events from other contracts. Also
+ * ignores `ItemFailed` events of other callers, because an intent's calls can start their own
+ * batch.
  *
  * @param factory lower case
  */
@@ -103,11 +104,11 @@ export function tipsIn(
 
 /**
  * Splits a batch's gas among its addresses if there is no trace. Failed items may have burned all
- * their gas. So a successful item pays at most for its estimate, and the failed items pay for the
+ * their gas. Therefore, successful items pay for at most their estimates, and failed items pay the
  * rest.
  *
- * @returns the gas of each address; undefined if all items succeeded or all failed, so that the gas
- *   has to be split in proportion to the estimates
+ * @returns the gas of each address; undefined if all items succeeded or all failed. In this case,
+ *   the gas has to be split in proportion to the estimates
  */
 export function divideGas(
   shares: readonly Pick<Share, "address" | "gas">[],
@@ -119,7 +120,8 @@ export function divideGas(
   const burned = shares.filter(({ address }) => failed.has(address));
   if (ran.length === 0 || burned.length === 0) return undefined;
   const proportional = gasUsed / sumGas(shares);
-  // The gas limit includes a margin, so the estimate is lower than `gas`, a share of this limit.
+  // `gas` is the item's share of the gas limit. This share is the item's estimate times
+  // `gasMargin`, so `gas / gasMargin` is the estimate.
   const gasByAddress = new Map(
     ran.map(({ address, gas }) => [
       address,
@@ -140,16 +142,14 @@ export const openTraceMemory = (): TraceMemory => ({
   traces: { untracedMs: Number.NEGATIVE_INFINITY },
 });
 
-/** The time limit for a trace, which is short because all other work waits for the trace. */
+/** The time limit for a trace. All other work waits for the trace. */
 const traceMsMax = 2000;
-/**
- * If too few endpoints returned a trace, no trace is requested for this time, because other work
- * waits for traces.
- */
+/** If too few endpoints returned a trace, no trace is requested for this time. */
 const untracedMs = hourMs;
 
 /**
- * Reads from traces how much gas each address used. Returns undefined if too few endpoints agree.
+ * Returns the gas that each address used, according to the endpoints' traces. Returns undefined if
+ * too few endpoints agree.
  */
 export async function readGasUsed(
   { parts, memory, view }: TracePass,
@@ -174,8 +174,8 @@ export async function readGasUsed(
     if (vote && !places.includes(place)) clients[place]!.accuse(method);
   });
   const gas = traces[places[0]!]!;
-  // Up to a fifth of the gas may have been refunded, so the sum can be a quarter higher than
-  // `gasUsed`.
+  // Refunds are subtracted in `gasUsed`, but not in the trace. A refund is at most a fifth, so the
+  // trace can exceed `gasUsed` by up to a quarter.
   const isTooMuch = gas.reduce((sum, each) => sum + each, 0) > gasUsed * 1.25;
   if (gas.length !== vaults.length || isTooMuch) return undefined;
   return new Map(vaults.map((vault, index) => [vault, gas[index]!]));
@@ -195,9 +195,9 @@ function parseTrace(trace: unknown): number[] {
 
 /**
  * Finds the receipt that a quorum of endpoints agrees on, in all fields that are used. An endpoint
- * without a receipt may lag, so it does not contradict the others. If a quorum has no receipt, a
- * receipt from a single endpoint is ignored, and the result is "absent". Otherwise, a single wrong
- * receipt could block the nonce forever.
+ * without a receipt may lag, so it does not contradict the others. Returns "absent" if a quorum has
+ * no receipt, even if one endpoint returns a receipt. Otherwise, one wrong receipt could block the
+ * nonce forever.
  */
 export function compareReceipts(
   answers: readonly (Answer[] | undefined)[],

@@ -29,7 +29,7 @@ describe("a remote signer", () => {
   for (const change of changes) {
     const [name = ""] = Object.keys(change);
     const message = new RegExp(`changed the transaction: ${fieldOf[name] ?? name}$`);
-    test(`throws \`SignerRefused\` if the signed ${name} differs from the request`, () =>
+    test(`throws SignerRefused if the signed ${name} differs from the request`, () =>
       withRemoteSigner(
         (asked) => own.sign({ ...asAsked(asked), ...change }),
         (signer) => assert.rejects(signer.sign(wanted), refused(message)),

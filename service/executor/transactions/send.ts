@@ -1,5 +1,5 @@
-// Sends transactions. A signed transaction is saved before it is broadcast, so that the database
-// contains every transaction that a node can have.
+// Sends transactions. Each signed transaction is saved before it is broadcast. The database
+// therefore contains every broadcast transaction.
 
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem/utils";
@@ -38,15 +38,13 @@ export type SendMemory = {
     /** The time at which a key is used again, for each key that failed to sign. */
     restingMs: Map<Hex, number>;
     dataFee: DataFee;
-    /** The time of a transaction's last broadcast, by transaction hash. */
+    /** When each transaction was last broadcast, by transaction hash. */
     sentMs: Map<Hex, number>;
-    /**
-     * The nonces (by purpose ID) whose transaction was rejected as too cheap by enough endpoints.
-     */
+    /** The purpose IDs of the transactions that enough endpoints rejected as too cheap. */
     underpriced: Set<string>;
     /**
-     * The nonces (by purpose ID) whose transaction was rejected as too large for any block, with
-     * the time of the first rejection in seconds.
+     * The purpose IDs of the transactions that nodes rejected as too large for any block. The value
+     * is the time of the first rejection in seconds.
      */
     hopeless: Map<string, number>;
   };
@@ -104,8 +102,8 @@ export type Purse = {
 };
 
 /**
- * Reads a key's balance and the current costs. If two balances differ, the executor uses the higher
- * one, because a rejected transaction costs nothing.
+ * Reads a key's balance and the current costs. If two balances differ, uses the higher one. A
+ * balance that is too high does no harm, because a rejected transaction costs nothing.
  */
 export async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
@@ -211,14 +209,14 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
 }
 
 /**
- * Replaces the transaction of `purpose` with one that has the same nonce and a fee that is at least
- * an eighth higher. If no node accepted the transaction, the fee does not have to be higher. Sends
- * no replacement if its fee or its cost exceeds a limit, or if the key cannot pay for it.
+ * Replaces the transaction of `purpose`, at the same nonce, with a fee at least an eighth higher.
+ * The fee need not be higher if most nodes rejected the transaction as too large. Sends nothing if
+ * the fee or cost exceeds a limit, or if the key cannot pay.
  *
- * @param isMoot whether nothing in the transaction can succeed; if so, a zero-value transfer
- *   replaces it
- * @param isTooMuch returns whether a cost increase in wei exceeds a budget; if so, a zero-value
- *   transfer is tried instead
+ * @param isMoot whether nothing in the transaction can succeed. If so, a zero-value transfer
+ *   replaces the transaction
+ * @param isTooMuch returns whether a cost increase in wei exceeds a budget. If it returns true, the
+ *   replacement is a zero-value transfer
  * @returns the increase of the highest possible cost, in wei
  */
 export async function replace(
@@ -230,7 +228,7 @@ export async function replace(
 ): Promise<bigint> {
   const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
-  // No node has accepted the transaction, so the fee does not have to be higher.
+  // Most nodes rejected the transaction as too large, so they have no transaction to replace.
   const isNew = memory.sending.hopeless.has(purpose.id);
   const { suggested } = purse;
   const fee = isNew
@@ -262,8 +260,8 @@ export async function replace(
 }
 
 /**
- * Returns the higher value of each field. A nonce's newest transaction must not offer less than the
- * older ones, because only the newest is sent again.
+ * Returns the higher value of each field. Only the newest transaction is sent again, so it must not
+ * offer less than older ones.
  */
 const noLess = (old: Fee, now: Fee): Fee => ({
   maxFee: max(old.maxFee, now.maxFee),
@@ -343,8 +341,8 @@ export async function broadcast(
     return [kind];
   });
   // Without relays, a quorum of endpoints must reject a transaction as too cheap. With relays, two
-  // rejections are needed, so a single relay never raises the fee. If a single rejection is right,
-  // the transaction becomes stuck and is replaced later.
+  // rejections are needed, so that a single relay never raises the fee. A transaction that only one
+  // relay rejects is replaced later if it is overdue.
   const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(
@@ -359,8 +357,8 @@ export async function broadcast(
 }
 
 /**
- * Sends the calls to the relays, if there are any. Also sends them to the endpoints if there are no
- * relays, or if the transaction has been pending for `sendFallbackBlocks`.
+ * Sends the calls to all relays. Without relays, or after `sendFallbackBlocks` blocks, also sends
+ * the calls to the endpoints.
  */
 async function submit(
   { parts, memory, view }: SendPass,
@@ -377,7 +375,7 @@ async function submit(
   return [...fromRelays, ...fromEndpoints.map((answers, place) => ({ rpc: `${place}`, answers }))];
 }
 
-/** Reads the key's nonce in the state after `view.head`. */
+/** Reads the key's nonce after the block `view.head`. */
 export async function readNonce({ signer, view }: Pick<Pass, "signer" | "view">): Promise<number> {
   const params = [signer.address, view.at];
   const [answer] = await view.read([{ method: "eth_getTransactionCount", params }]);
@@ -397,9 +395,9 @@ export async function readNonces({
 }
 
 /**
- * Returns the next nonce according to the database. If it cannot be used, returns the reason: the
- * chain's nonce is higher (foreign.ts then finds the unknown transactions), or too few endpoints
- * answer.
+ * Returns the database's next nonce for the key, or why this nonce cannot be used. If the nonce on
+ * chain is higher, foreign.ts searches for the missing transactions. If too few endpoints agree,
+ * the nonce on chain is not known.
  */
 export async function nextNonce(
   pass: SendPass,
@@ -413,6 +411,6 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // Fewer answers than a quorum are sufficient if no answer contradicts the database.
+  // Fewer answers than a quorum suffice if no answer exceeds the database's next nonce.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

@@ -1,6 +1,6 @@
-// Handles the transactions of one key: settles mined ones, resends pending ones, replaces stuck
-// ones, detects those removed by a reorganization, and closes nonce gaps. A key that cannot send
-// delays only its own transactions.
+// Settles, resends, and replaces the transactions of one key. Also detects transactions that a
+// reorganization removed, and closes nonce gaps. A key that cannot send delays only its own
+// transactions.
 
 import { hourMs } from "../../flow/days.ts";
 import { upperMedian } from "../../flow/median.ts";
@@ -30,9 +30,9 @@ import { type SettlePass, settle } from "./settle.ts";
 /** The state of one key. */
 export type SendingKey = {
   pass: KeyPass;
-  /** The key's nonce on chain. Transactions with this or a higher nonce are not mined. */
+  /** The key's nonce on chain: the lowest nonce that no mined transaction uses. */
   nonce: number;
-  /** Whether `nonce` was read just now. */
+  /** Whether `nonce` was read in this poll, and does not come from the cache. */
   isFresh: boolean;
   /** The key's nonces whose transactions are not final. */
   pending: readonly Purpose[];
@@ -81,8 +81,8 @@ export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): 
 }
 
 /**
- * A nonce is cached for `idleNonceMs` while no transaction is pending, and for `asleepNonceMs`
- * while the chain has no open addresses.
+ * How long a key's nonce on chain is cached while no transaction is pending. `asleepNonceMs`
+ * applies while the chain sleeps (rest.ts), and `idleNonceMs` applies otherwise.
  */
 const idleNonceMs = 60_000;
 const asleepNonceMs = 6 * hourMs;
@@ -145,9 +145,8 @@ async function upkeep(
 }
 
 /**
- * Makes confirmed and final nonces pending again if a quorum of endpoints reports that they are
- * unused. This happens only after a reorganization that was deeper than the number of
- * confirmations.
+ * Makes confirmed and final nonces pending again if a quorum reports that they are unused. This
+ * happens only after a reorganization that was deeper than the number of confirmations.
  */
 async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   const { parts, fence, view, signer } = pass;
@@ -166,8 +165,8 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
 }
 
 /**
- * Closes nonce gaps: sends a zero-value transfer for each nonce that has no transaction but is
- * below the next nonce. Such gaps appear, for example, after the loss of a database.
+ * Sends a zero-value transfer for each nonce below the next nonce that has no transaction. Such
+ * nonce gaps appear, for example, after the loss of a database.
  */
 async function fillGaps(
   pass: KeyPass,
@@ -205,9 +204,8 @@ async function resend(pass: KeyPass, unmined: readonly Purpose[]): Promise<void>
 }
 
 /**
- * A transaction is abandoned if nodes reject it as too large for any block for this time, in
- * seconds. Its gas limit is below the block's, so the rejection may be a temporary fault of the
- * nodes.
+ * A transaction is abandoned after nodes have rejected it as too large for this time. The rejection
+ * is probably temporary, because the gas limit never exceeds the block's gas limit.
  */
 const hopelessSeconds = 60;
 
@@ -215,9 +213,9 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
   nowSeconds - (memory.sending.hopeless.get(id) ?? nowSeconds) >= hopelessSeconds;
 
 /**
- * Returns whether the newest transaction of `purpose` may have to be replaced. This is true if it
- * is too large for any block. It is also true if the transaction is too cheap or overdue, and at
- * least one block was mined without it.
+ * Returns whether the newest transaction of `purpose` may have to be replaced. A transaction is
+ * stuck if nodes have rejected it as too large for `hopelessSeconds`. If a block was mined since
+ * signing, a cheap or overdue transaction is also stuck.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
@@ -234,8 +232,9 @@ function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): bool
 }
 
 /**
- * Returns whether a new transaction would offer a higher fee. A rejection by nodes is not
- * sufficient for a replacement, because nodes could then raise the fee in each block.
+ * Returns whether the suggested fee is now higher than the fee of the newest transaction.
+ * Rejections as too cheap are ignored unless the suggested fee has risen. Otherwise, nodes could
+ * make the executor raise its fee in each block.
  */
 function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   const { fee } = transactions.at(-1)!;

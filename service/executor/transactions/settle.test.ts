@@ -61,7 +61,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
-  test("returns a quorum's receipt for any of the signed transactions", () => {
+  test("returns a quorum's receipt for the original or a replacement transaction", () => {
     const answers = [
       answersOf(null, receipt("aa")),
       answersOf(null, receipt("aa")),
@@ -110,7 +110,7 @@ describe("the final block of a chain with the tag `finalized`", () => {
     assert.equal(await finalBy([999_999, undefined, undefined], 2), 1000 - 65);
   });
 
-  test("control: is the reported block if there is only one endpoint", async () => {
+  test("control: the report of the only endpoint is used unchanged", async () => {
     assert.equal(await finalBy([990], 1), 990);
   });
 });

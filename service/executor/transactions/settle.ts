@@ -1,10 +1,10 @@
 // Handles mined transactions. A nonce is finished when one of its transactions has a receipt. A
-// quorum of endpoints has to return this receipt, its block has to be in the chain, and executed or
-// recovered addresses must have code. The jobs continue when the receipt has enough confirmations,
-// and the cost is charged when the receipt's block is final.
+// valid receipt has a quorum, and its block is in the chain. Each executed or recovered address
+// must have code. The jobs continue when the receipt has enough confirmations. The cost is charged
+// when the receipt's block is final.
 //
-// If no transaction has a receipt, an unknown transaction may have used the nonce. The executor
-// assumes this only after it has found that transaction.
+// An unknown transaction may have used a nonce whose known transactions have no receipt. The nonce
+// stays pending until the executor finds that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
@@ -35,10 +35,7 @@ export type ReceiptMemory = {
      * this block has enough confirmations or is final.
      */
     mined: Map<string, number>;
-    /**
-     * The number of successive polls in which no transaction of a used nonce had a receipt, by
-     * purpose ID.
-     */
+    /** For each purpose with a used nonce, the number of successive polls without a receipt. */
     absent: Map<string, number>;
   };
 };
@@ -50,8 +47,7 @@ export const openReceiptMemory = (): ReceiptMemory => ({
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /**
- * If no known transaction has a receipt after this number of polls, the executor tries to find the
- * transaction that used the nonce.
+ * After this number of polls without a receipt, the executor searches for an unknown transaction.
  */
 const absentPassesMin = 3;
 
@@ -67,8 +63,8 @@ export async function settle(
   const { parts, view } = pass;
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
-  // Reorganizations are detected only up to the newest anchor (a block whose hash is stored). If a
-  // receipt above the anchor were settled, a reorganization of its block would not be noticed.
+  // Reorganizations are detected only up to the newest anchor (a block whose hash is stored).
+  // Receipts above the anchor wait, because a reorganization of their blocks would not be noticed.
   const anchor = (await parts.ledger.findAnchor(parts.chain.chainId))?.number ?? -1;
   const below = used.filter((purpose) => !isOnlyAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
@@ -88,8 +84,8 @@ export async function settle(
 }
 
 /**
- * `isFinal`: whether the cost is charged now. Otherwise, the transaction is only confirmed, and the
- * cost is charged later.
+ * `isFinal` is true if the cost is charged now. Otherwise, the transaction is only confirmed, and
+ * the cost is charged later.
  */
 type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
 
@@ -103,8 +99,9 @@ async function readDepths({ parts, view }: SettlePass, anchor: number): Promise<
 }
 
 /**
- * Returns the newest block that is deep enough for the next step: it has enough confirmations or,
- * if the transaction is already confirmed, it is final.
+ * Returns the newest block in which a transaction can be processed now. For an unconfirmed
+ * transaction, this is the newest block with enough confirmations. For a confirmed transaction,
+ * this is the newest final block.
  */
 const boundOf = ({ blockNumber }: Purpose, { confirmed, final }: Depths): number =>
   blockNumber === null ? confirmed : final;
@@ -129,7 +126,7 @@ async function readReceipts(view: View, purposes: readonly Purpose[]) {
   });
 }
 
-/** Stores the block of a receipt that is too new, so that the receipt is read again later. */
+/** Stores the block of a receipt that is too new, to read the receipt again later. */
 async function awaitDepth(
   { parts, memory, fence, view }: SettlePass,
   { id, blockNumber }: Purpose,
@@ -142,9 +139,9 @@ async function awaitDepth(
 }
 
 /**
- * Returns whether the transactions can only be mined above the anchor, because the chain had
- * reached the anchor when the first was signed. Ignores a `signedBlock` above the newest block,
- * because such a value must be wrong.
+ * Returns whether all transactions with this nonce must be in blocks above the anchor. This is
+ * certain if the first transaction was signed at or above the anchor. Ignores a `signedBlock` above
+ * the newest block, because such a value must be wrong.
  */
 function isOnlyAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
   const { signedBlock } = transactions[0]!;
@@ -209,7 +206,7 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
   );
   const minedAtSeconds = verifyBlockTime(pass, receipt, outcomes, evidence);
   if (minedAtSeconds === undefined) return;
-  // The jobs were already updated if the transaction was confirmed before.
+  // If the transaction was confirmed before, its jobs were updated then.
   const updates =
     purpose.blockNumber === null ? await computeUpdates(pass, mined, outcomes, evidence) : [];
   const { transactionHash, blockNumber, paid } = receipt;
@@ -272,9 +269,9 @@ async function computeUpdates(
 }
 
 /**
- * What happened to one address. `returned`: the transaction tried to return a reported token.
- * `executed`: the intent was executed, or another executor's transaction came first. `replaced`: a
- * zero-value transfer was mined instead.
+ * What happened to one address. `returned` means that the transaction tried to return a reported
+ * token. `executed` means that the intent was executed, or that another executor closed the address
+ * first. `replaced` means that a zero-value transfer was mined instead of the jobs' transaction.
  */
 type AddressResult =
   | { kind: "returned" | "executed" | "recovered" | "replaced" }
@@ -307,8 +304,8 @@ function decodeBatchVaults(data: Hex, factory: Hex): Hex[] {
 }
 
 /**
- * Returns the receipt's block time in seconds, or undefined if the block is not in the chain, or if
- * an executed or recovered address has no code.
+ * Returns the receipt's block time in seconds; undefined if the block is not in the chain. Also
+ * returns undefined if an executed or recovered address has no code.
  */
 function verifyBlockTime(
   { parts }: SettlePass,
@@ -333,7 +330,7 @@ async function computeUpdate(
 ): Promise<JobUpdate> {
   const due = { address, state: "waiting", dueAtSeconds: pass.nowSeconds, reason: null } as const;
   switch (result.kind) {
-    // A reported token can fail on purpose, so its failure does not count as a failure of the job.
+    // A reported token can fail on purpose, so the job does not count as failed.
     case "returned":
       return due;
     case "executed":
@@ -381,8 +378,9 @@ async function postponeFailed(
 }
 
 /**
- * Finds the addresses for which another executor's transaction came first: our execution failed and
- * the address has code, or our recovery succeeded without an event for the address.
+ * Finds the addresses that another executor executed or recovered first. If our execution failed,
+ * such an address has code. If our recovery succeeded, its receipt contains no event for such an
+ * address.
  */
 function findOvertaken(
   { kind, addresses }: Purpose,
@@ -407,7 +405,7 @@ function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex):
 }
 
 /**
- * If no known transaction has had a receipt for several polls, adopts the transaction that used the
+ * After several successive polls without a receipt, adopts the unknown transaction that used the
  * nonce.
  */
 async function searchReplacement(pass: SettlePass, purpose: Purpose): Promise<void> {

@@ -1,7 +1,7 @@
-// Opens the keys that pay gas: from settings, from keystores (keystore.ts), or from a file that
-// lists several keys. A key is read once and kept in memory, and never appears in a log or an
-// error. Signs with a key in this process, or with a remote signer over HTTP (eth_signTransaction,
-// like web3signer). A remote signature is verified before it is used.
+// Opens the keys that pay gas, from settings, keystores (keystore.ts), or a list of keys. Keys are
+// read once, kept in memory, and never appear in logs or errors. Signs in this process, or with a
+// remote signer over HTTP (eth_signTransaction, like web3signer). A remote signature is verified
+// before it is used.
 
 import { fromHex, type Hex, isAddress } from "executable-address";
 import type { TransactionSerializedEIP1559 } from "viem";
@@ -43,7 +43,7 @@ const keysFile = z
 /**
  * Opens the key that the settings specify, or all keys in the file `executorKeys`.
  *
- * @throws the same errors as {@link openSigner}
+ * @throws an error that names the wrong setting and contains no secret
  */
 export function openSigners({ executorKeys, ...source }: KeySources): [Signer, ...Signer[]] {
   if (!executorKeys) return [openSigner(source)];
@@ -58,7 +58,7 @@ export function openSigners({ executorKeys, ...source }: KeySources): [Signer, .
   return signers as [Signer, ...Signer[]];
 }
 
-/** @throws an error that does not quote the file, because a URL in it can contain a password */
+/** @throws an error without the file's content, because its URLs can contain passwords */
 function readKeys(file: string): KeySource[] {
   const text = readSecret(file, "EXECUTOR_KEYS");
   try {
@@ -134,7 +134,9 @@ class SignerRefused extends Error {
   override name = "SignerRefused";
 }
 
-/** The time limit for one attempt. Four attempts take less time than `leaseMs`. */
+/**
+ * The time limit for one attempt. It is so short that four attempts take less time than `leaseMs`.
+ */
 export const signerTimeoutMs = 2000;
 /** The largest valid `s` in a transaction's signature (EIP-2): half of the curve's order. */
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
@@ -185,8 +187,7 @@ export function remoteSigner(
 }
 
 /**
- * Returns the signed transaction if `address` has signed it and all its fields equal those in
- * `wanted`.
+ * Returns the signed transaction if `address` signed it and its fields equal `wanted`.
  *
  * @throws {SignerRefused} otherwise
  */

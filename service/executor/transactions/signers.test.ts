@@ -31,10 +31,7 @@ writeFileSync(executorPasswordFile, "open sesame\n");
 type Outside = Signer | "refuses" | "is silent";
 type Implementation = {
   name: string;
-  /**
-   * The error that the signer must throw if its server refuses, or undefined if the signer has no
-   * server.
-   */
+  /** The signer's error if its server refuses to sign; undefined for signers without a server. */
   refusal?: RegExp;
   using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;
 };
@@ -49,7 +46,7 @@ const signers: Implementation[] = [
     using: (_, use) => use(openSigner({ executorKeystore, executorPasswordFile })),
   },
   {
-    name: "a remote signer",
+    name: "a remote server",
     refusal: /^the signer returned an error with code -32000$/,
     using: (outside, use) =>
       withRemoteSigner(
@@ -65,14 +62,14 @@ const signers: Implementation[] = [
 ];
 
 for (const { name, refusal, using } of signers) {
-  describe(name, () => {
+  describe(`a signer with ${name}`, () => {
     if (refusal !== undefined) {
-      test("throws `SignerRefused` with the address if another key signed", () =>
+      test("throws `SignerRefused` with the signer's address if the wrong key signed", () =>
         using(other, (signer) =>
           assert.rejects(signer.sign(wanted), refused(new RegExp(other.address, "i"))),
         ));
 
-      test("throws `SignerRefused` without the signer's message if the signer fails", () =>
+      test("throws `SignerRefused` without the server's message if the server refuses", () =>
         using("refuses", (signer) => assert.rejects(signer.sign(wanted), refused(refusal))));
 
       test("stops waiting for a silent server before the lease expires", () =>

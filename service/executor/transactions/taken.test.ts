@@ -1,4 +1,4 @@
-// Tests which traces are used to split a transaction's gas among its addresses.
+// Tests how a transaction's gas is split among its addresses, with and without traces.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -15,8 +15,8 @@ const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
 const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
 
 /**
- * An endpoint's response to a request for a trace: "slow" if it times out, undefined if the
- * endpoint does not support the method.
+ * An endpoint's response to a trace request. A timeout is "slow", and an unsupported method is
+ * undefined.
  */
 type TraceResponse = number[] | "slow" | undefined;
 
@@ -86,7 +86,7 @@ describe("traces from three endpoints", () => {
   });
 });
 
-test("the only endpoint's trace is used unless its gas exceeds the receipt's gas", async () => {
+test("a trace from the only endpoint is used unless it exceeds the receipt's gas", async () => {
   const only = await passOver([[30_000, 50_000]]);
   assert.deepEqual(await only.read(), [30_000, 50_000]);
   const more = await passOver([[30_000, 100_000]]);
@@ -127,7 +127,7 @@ describe("the gas of each item in a batch without a trace", () => {
     { address: failed, gas: 137_500 },
   ];
 
-  test("is at most the estimate for an item that ran, and the rest for a failed item", () => {
+  test("is the estimate for a successful item, and the remainder for a failed item", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });
@@ -137,7 +137,7 @@ describe("the gas of each item in a batch without a trace", () => {
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
   });
 
-  test("is unknown if all items ran or if all items failed", () => {
+  test("is unknown if all items succeeded or if all items failed", () => {
     assert.equal(divideGas(shares, 230_000, new Set()), undefined);
     assert.equal(divideGas(shares, 230_000, new Set(vaults)), undefined);
   });

@@ -11,13 +11,13 @@ const { world, store } = await prepare();
 
 describe("the executor", () => {
   const count = rounds(100, 1000);
-  test(`sends at most one transaction per ten payments for ${count} payments`, async (context) => {
+  test(`executes ${count} payments in at most a tenth as many transactions`, async (context) => {
     assert.ok((await executeAll(context, count)) <= count / 10);
     context.diagnostic(await figures());
   });
 
   test(
-    "control: sends one transaction per payment if batches are disabled",
+    "control: an executor without batches sends one transaction per payment",
     onlyLong,
     async (context) => {
       world.stopTicking();
@@ -38,7 +38,7 @@ describe("the executor", () => {
       tuning: { ...core.tuning, batchItemsMax },
     }));
     context.after(running.stop);
-    // The newest block can contain the last executions of the previous test, so it is not counted.
+    // Executions in the newest block are not counted, because they can belong to the previous test.
     const fromBlock = (await world.client.getBlockNumber()) + 1n;
     for (let block = 0; block < 10; block++) {
       const some = records.slice((block * count) / 10, ((block + 1) * count) / 10);

@@ -85,8 +85,8 @@ test("a dry run signs nothing and reports the maximum cost", async (context) => 
     const receipt = await world.client.getTransactionReceipt({ hash });
     const { gasUsed, effectiveGasPrice, blockNumber } = receipt;
     paid += gasUsed * effectiveGasPrice;
-    // `worth` is the cost at the planned base fee. On a slow machine, the actual base fee is lower,
-    // because each empty block lowers it, and a slow machine mines more empty blocks.
+    // `worth` is the cost at the planned base fee. Each empty block lowers the actual base fee. On
+    // a slow machine, more empty blocks precede the executions.
     worth += gasUsed * (effectiveGasPrice - (await baseFeeAt(blockNumber)) + plannedFee);
   }
   const most = BigInt(plan.weiMax);

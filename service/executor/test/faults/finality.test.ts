@@ -1,5 +1,5 @@
-// Tests that a job continues after `confirmations` blocks, and that a transaction's cost is charged
-// when its block is finalized. In anvil, the finalized block is 64 blocks below the newest block.
+// Tests that a job continues after `confirmations` blocks. The transaction's cost is charged when
+// its block is finalized. In anvil, the finalized block is 64 blocks below the newest block.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -16,8 +16,8 @@ import { jobFinder } from "../../desk.ts";
 
 const confirmations = 2;
 /**
- * The maximum number of blocks until a job's next transaction is mined. It includes a margin,
- * because a poll may have begun before a block was mined.
+ * The maximum number of blocks until a job's next transaction is mined. The executor may notice a
+ * block late, so the limit exceeds the number of confirmations.
  */
 const blocksMax = confirmations + 3;
 const finalAfter = 64;
@@ -77,8 +77,7 @@ describe("the executor after an execution", () => {
     await pay(record, 130n);
     const isExecuted = async () => (await fateOf(record)).executed === 1;
     assert.ok((await blocksUntil(running, isExecuted)) <= 4);
-    // The last poll may have begun before the execution was mined, so the next poll may set the
-    // reason.
+    // Only a poll that begins after the execution was mined sets the reason.
     const waits = async () => (await reasonOf(record)) === "awaiting_confirmations";
     await until("it waits for confirmations", waits, 30);
     const isReturned = async () => (await fateOf(record)).recovered === 30n;

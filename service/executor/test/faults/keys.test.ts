@@ -20,8 +20,8 @@ import {
 import { openLedger } from "../../ledger/ledger.ts";
 import type { Parts } from "../../pass.ts";
 
-// The block time is ten times faster than real time, so a job that no key can send waits for a
-// tenth of the usual time.
+// Block time passes ten times as fast as real time. Retry delays are measured in block time, so the
+// tests wait only a tenth of each delay.
 const { world, store } = await prepare({ tickMs: 100, blockSeconds: 1 });
 const slots = { batchItemsMax: 2, inFlightMax: 2 };
 const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
@@ -140,7 +140,7 @@ describe("an executor with two keys", () => {
     });
   });
 
-  test("control: executes nothing if its only key has no coin", onlyLong, async () => {
+  test("control: an executor with a single empty key executes nothing", onlyLong, async () => {
     const wei = await world.client.getBalance({ address: first });
     await world.client.setBalance({ address: first, value: 0n });
     start(() => ({ signers: [twoKeys[0]] }));
@@ -177,7 +177,7 @@ describe("an executor with two keys", () => {
   });
 
   test(
-    "control: uses an empty key if the only endpoint reports a wrong balance",
+    "control: an empty key is used if the only endpoint reports a wrong balance",
     onlyLong,
     async () => {
       const wei = await world.client.getBalance({ address: first });
@@ -263,7 +263,7 @@ describe("an executor with two keys", () => {
     return stuck;
   }
 
-  test("control: executes nothing while its only key is stuck", onlyLong, async () => {
+  test("control: an executor with a single stuck key executes nothing", onlyLong, async () => {
     const stuck = startStuck([twoKeys[0]]);
     const records = await pay(6);
     await until("its slots are taken", async () => stuck.swallowed.size >= 2);
@@ -291,7 +291,8 @@ describe("an executor with two keys", () => {
       refused++;
       return Promise.reject(new Error("no session"));
     });
-    // The executor's clock is a thousand times slower, so the pause takes hours.
+    // After a key failed to sign, the executor does not use the key for 15 s. The executor's clock
+    // runs a thousand times slower, so this pause lasts for hours.
     const stuck = startStuck(signers, ({ clock, tuning }) => ({
       clock: () => clock() / 1_000,
       tuning: { ...tuning, ...slots, stuckSeconds: 1 },

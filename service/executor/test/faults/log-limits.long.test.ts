@@ -1,5 +1,5 @@
-// Tests endpoints that return the logs of only a few blocks per query, as free plans do. Even if
-// the logs of thousands of blocks are unread, payments to open addresses are executed immediately.
+// Tests endpoints that return the logs of only a few blocks per query, like free plans. Payments to
+// open addresses are executed immediately, even while thousands of blocks are unread.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -64,7 +64,7 @@ test(`a new payment is executed before ${blocksBehind} older blocks are read`, a
   await mineHalf();
   const begun = Number(await world.client.getBlockNumber());
 
-  // With each poll, the chain grows by one block, and thirty old blocks are read.
+  // Each poll mines one block and reads the logs of thirty old blocks.
   const running = startCore(store, world.chains(endpoints.map(({ url }) => url)), (core) => ({
     ...core,
     sleep: async (ms) => {
@@ -96,7 +96,6 @@ test(`a new payment is executed before ${blocksBehind} older blocks are read`, a
   assert.equal(payments.length, 2, "each payment is stored once");
   assert.equal(running.events.filter(({ kind }) => kind === "gap").length, 0);
   context.diagnostic(`${queries.refused} of ${queries.all} queries were refused`);
-  // The executor learns the limits, so the number of refused queries does not depend on the number
-  // of blocks.
+  // The executor remembers the limits of the endpoints, so only its first queries are refused.
   assert.ok(queries.refused < 30, `${queries.refused} of ${queries.all} refused`);
 });

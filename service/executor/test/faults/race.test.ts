@@ -37,8 +37,7 @@ describe("two executors", () => {
       store,
       records.filter((_, index) => !isTipped(index)),
     );
-    // Signing takes longer than `leaseMs`, so a second executor takes the lease while the first
-    // still works.
+    // Signing takes longer than `leaseMs`, so another executor takes the lease during signing.
     const hasty = () =>
       startCore(store, chains, (core) => ({
         ...core,

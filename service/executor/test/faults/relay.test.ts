@@ -115,7 +115,7 @@ describe("an executor with a private relay", () => {
     assert.deepEqual(seen, []);
   });
 
-  test("uses all endpoints after `sendFallbackBlocks` blocks", async (context) => {
+  test("sends transactions to all endpoints after `sendFallbackBlocks` blocks", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);
@@ -130,7 +130,7 @@ describe("an executor with a private relay", () => {
   /** @returns the priority fee of the executed transaction in wei */
   async function hold(context: TestContext, priorityMax: bigint, isEnough: string, times: number) {
     // The suggested fee depends on the last ten blocks. After ten new blocks, the transactions of
-    // earlier tests do not affect it.
+    // earlier tests do not affect the suggested fee.
     await world.mine(10);
     const fees = { perGasMax: 20n * gwei, priorityMax };
     const running = await payWith(context, "drops_broadcasts", alone, { fees, stuckSeconds: 0 });
@@ -156,7 +156,7 @@ describe("an executor with a private relay", () => {
   });
 
   test(
-    "control: pays more without the maximum while a relay publishes nothing",
+    "control: an executor with a tenfold maximum pays a higher priority fee",
     onlyLong,
     async (context) => {
       const offered = await hold(context, 20n * gwei, "replaced", 12);
@@ -174,7 +174,8 @@ describe("an executor with a private relay", () => {
 
 describe("an underpriced error", () => {
   /**
-   * Checks that the refusals cause no replacement, and that the address is executed after they end.
+   * Checks that repeated errors cause no replacement transaction. Then stops the errors, and checks
+   * that the address is executed.
    */
   async function isNotBelieved({ events, isExecuted }: Awaited<ReturnType<typeof payWith>>) {
     const count = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;

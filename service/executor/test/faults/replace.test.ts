@@ -1,6 +1,6 @@
 // Tests replacements of transactions that no node accepts. The replacement has a higher fee if the
-// daily budget and the key's balance allow it. Otherwise, it is a zero-value transfer, and the jobs
-// do not count as failed.
+// daily budget and the key's balance allow it. Otherwise, the replacement is a zero-value transfer.
+// The jobs do not count as failed.
 
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
@@ -171,8 +171,8 @@ describe("a transaction that is replaced by a zero-value transfer", () => {
   };
 
   /**
-   * Advances the block time by an hour, waits until the records are executed, and returns the
-   * number of transactions that executed them.
+   * Advances the block time by an hour and waits until the records are executed. Returns the number
+   * of transactions that executed them.
    */
   async function transactionsFor(records: readonly AddressRecord[]): Promise<number> {
     await oneBlock(3600);
@@ -208,7 +208,7 @@ describe("a transaction that is replaced by a zero-value transfer", () => {
   const areFree = async (records: readonly AddressRecord[]) =>
     (await jobsOf(records)).every((job) => Number(job.due_at) > 0 && job.purpose_id === null);
 
-  test("does not count as a failure if the daily budget is used up", async (context) => {
+  test("does not count as a failed attempt if the used-up budget is the cause", async (context) => {
     const gate = { does: "pass" as "pass" | "drop" };
     const { budgets, count } = start(context, gate);
     world.startTicking(100);
@@ -250,10 +250,7 @@ describe("a transaction that is replaced by a zero-value transfer", () => {
   }
 });
 
-/**
- * For comparison: makes the jobs count as failed if a zero-value transfer replaced their
- * transaction.
- */
+/** For a control test, a replacement by a zero-value transfer counts as a failure of the jobs. */
 function countsAsFailure({ ledger }: Parts): Parts["ledger"] {
   return {
     ...ledger,

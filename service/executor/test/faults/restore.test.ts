@@ -1,6 +1,6 @@
 // Tests a restore from a backup. The chain then has transactions from the executor's keys that are
-// missing in the database. The executor charges them to their accounts, so that the daily budget is
-// not spent twice.
+// missing in the database. The executor charges these transactions to their accounts, so the daily
+// budget is not spent twice.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -23,7 +23,7 @@ import { readAccountSpending, readSpending } from "../../ledger/spending.ts";
 import type { Parts } from "../../pass.ts";
 
 const dayMs = 86_400_000;
-/** The chain starts at noon, so that the day does not end during a test that needs a single day. */
+/** The chain's time starts at noon, so that no test passes midnight by chance. */
 const startSeconds = Math.floor(Date.now() / dayMs) * 86_400 + 86_400 * 1.5;
 
 const { world, store } = await prepare({ startSeconds });

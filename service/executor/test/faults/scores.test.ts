@@ -1,6 +1,6 @@
 // Tests an endpoint that returns wrong answers to one method, next to two correct endpoints. The
-// log, the metrics, and `admin chains check` name this endpoint and the method, and the executor
-// asks this endpoint last.
+// log, the metrics, and `admin chains check` name the endpoint and the method. The executor asks
+// this endpoint last.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -21,7 +21,7 @@ const { world, store, directory } = await prepare({ tickMs: 150 });
 
 type Lie = { result: unknown } | { error: { code: number; message: string } };
 
-/** Starts an endpoint that is correct except for the methods in `lies`. */
+/** Starts an endpoint that returns wrong answers only to the methods in `lies`. */
 async function endpoint(lies: Record<string, Lie> = {}) {
   const { url, stop } = await startProxy(world.rpcUrl, ({ method }, answer) => {
     const lie = lies[method];
@@ -31,7 +31,10 @@ async function endpoint(lies: Record<string, Lie> = {}) {
   return { url, host: new URL(url).host };
 }
 
-/** Executes some payments with the endpoints `urls`, and returns the log and the metrics. */
+/**
+ * Starts an executor with the endpoints `urls`, and lets it execute some payments. Returns parts of
+ * the log and the metrics.
+ */
 async function whatIsSeen(context: TestContext, urls: string[]) {
   const lines: { msg: string; rpc?: string; method?: string }[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => lines.push(JSON.parse(line)) });
@@ -42,8 +45,8 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
   await saveRecords(store, records);
   await world.pay(records.map((each) => ({ to: each.address, amount: each.intent.amount })));
   const metricsOf = () => parts.registry.metrics();
-  // A poll reports the scores that the endpoints had when the poll began. The poll that settles the
-  // payments began after their execution, so its scores include the wrong answers.
+  // Each poll reports the scores that the endpoints had at the start of the poll. The last poll
+  // starts after the payments were executed, so its scores include the wrong answers.
   await until("they are settled", async () =>
     /^executor_executed_total\{.*\} 4$/m.test(await metricsOf()),
   );
@@ -66,8 +69,9 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
 /**
  * Runs `admin chains check`.
  *
- * @returns the exit status, and for each endpoint the methods with different answers and the
- *   methods that it refuses
+ * @returns the exit status, and two lists for each endpoint. The first list contains the methods
+ *   whose answers differ from those of other endpoints. The second list contains the methods that
+ *   the endpoint refuses
  */
 async function check(urls: string[]) {
   const file = join(directory, "chains.json");
@@ -102,7 +106,8 @@ describe("an endpoint with wrong answers", () => {
         const bad = await endpoint({ [method]: lie });
         const good = await Promise.all([endpoint(), endpoint()]);
         const urls = [bad, ...good].map(({ url }) => url);
-        // Only two of the three endpoints are asked, so a slow response can hide the wrong answers.
+        // The executor asks only two of the three endpoints, so it can miss the wrong answers. In
+        // this case, the test tries again.
         let seen = await whatIsSeen(context, urls);
         for (let tries = 1; seen.reported.length === 0 && tries < 20; tries++) {
           seen = await whatIsSeen(context, urls);
@@ -110,7 +115,8 @@ describe("an endpoint with wrong answers", () => {
         const { reported, scoreOf, differs } = seen;
         assert.ok(reported.length > 0);
         for (const each of reported) assert.deepEqual(each, [`0:${bad.host}`, method]);
-        // Each wrong answer adds 1 to the score, which hardly decays within seconds.
+        // Each wrong answer adds 1 to the score. The score decays slowly, so it is still above 0.9
+        // after some seconds.
         assert.ok(scoreOf(bad.host) > 0.9, `${scoreOf(bad.host)}`);
         assert.equal(differs.length, 1);
         assert.ok(differs[0]!.includes(`rpc="0:${bad.host}",method="${method}"`), differs[0]);

@@ -1,5 +1,5 @@
-// Schedules blocks and their faults: reorgs, dropped transactions, nonces that another program with
-// the key uses, and changes of the base fee.
+// Schedules blocks, base fee changes, and faults. The faults are reorgs, dropped transactions, and
+// nonces that another program with the key uses.
 
 import { keccak256, stringToHex } from "viem";
 import { type ChainModel, nonceOf, slotOf } from "./chain-model.ts";
@@ -7,8 +7,8 @@ import type { Random, Scheduler } from "./scheduler.ts";
 import type { Width } from "./width.ts";
 
 /**
- * Causes one fault at random: a reorg, which sometimes removes final blocks; a dropped transaction;
- * or a nonce that another program with the key uses.
+ * Causes faults at random. The faults are reorgs, dropped transactions, and transactions that
+ * another program sends with the same key. Some reorgs are deeper than the number of confirmations.
  */
 function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.06) {

@@ -1,5 +1,4 @@
-// Checks that the database has exactly the same gas costs and tips as the chain, for each account
-// and in total.
+// Checks each account's gas costs and tips in the database, and their totals, against the chain.
 
 import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
@@ -86,10 +85,7 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
   return sums;
 }
 
-/**
- * Finds the charges for nonces whose transactions the executor could not find within a minute.
- * Another program with the key sent these transactions.
- */
+/** Returns the charges for another program's transactions that were not found within a minute. */
 async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
   const rows = await db
     .selectFrom("executor_purposes")
@@ -100,8 +96,8 @@ async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
 }
 
 /**
- * Splits a transaction's gas among its addresses, by traces or, if the nodes have none, by the
- * estimates and the failures.
+ * Splits a transaction's gas among its addresses by traces. Without traces, uses the estimates and
+ * the failures.
  */
 async function computeShares(
   db: World["db"],

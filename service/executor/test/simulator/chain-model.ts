@@ -1,4 +1,4 @@
-// A small model of a chain: blocks with the state after each block, a transaction pool, and reorgs.
+// A small model of a chain, with blocks, their states, a transaction pool, and reorgs.
 
 import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
@@ -28,9 +28,7 @@ export type PoolTransaction = Sent & { hash: Hex };
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
-/**
- * An action of an account that is not the executor's: a payment, or the execution of an address.
- */
+/** A payment, or an execution by an account that is not the executor's. */
 export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };
@@ -47,8 +45,8 @@ export type Mined = {
   wasted: Hex[];
   gasUsed: number;
   /**
-   * The gas that each call from the factory to itself used. There is one call per item, except for
-   * items that were already executed.
+   * The gas that each of the factory's calls used. The factory makes one call per item, except for
+   * executions of already executed addresses.
    */
   callGas: number[];
   /** The fee for the transaction's bytes, in wei. */
@@ -191,16 +189,16 @@ type Filling = {
   env: Env;
   baseFee: bigint;
   /**
-   * The number of reorganizations so far. It is part of each block hash, so that replaced blocks
-   * have new hashes.
+   * The number of reorganizations so far. Block hashes depend on this number, so that a replacement
+   * block has a new hash.
    */
   forks: number;
   rules: Rules;
 };
 
 /**
- * Mines a block: first other people's actions, then the executor's transactions that pay the base
- * fee, sorted by key and nonce.
+ * Mines a block with other people's actions first. The executor's transactions follow, sorted by
+ * key and nonce. Transactions that offer less than the base fee are not mined.
  */
 function nextBlock(parent: Block, filling: Filling): Block {
   const { deeds, pool, byTerms, env, baseFee, forks, rules } = filling;
@@ -248,8 +246,8 @@ const costMaxOf = (transaction: PoolTransaction, rules: Rules): bigint =>
   BigInt(transaction.gas) * transaction.maxFee + parseDataFee(transaction, rules);
 
 /**
- * Adds a transaction to the pool, under the same conditions as a node: a replacement must raise
- * both fees by a tenth, and the key's balance must pay for all its transactions in the pool.
+ * Adds a transaction to the pool if a node would accept it. For example, a replacement must raise
+ * both fees by a tenth. The key's balance must cover all its transactions in the pool.
  * @returns the reason if the transaction is refused; otherwise undefined
  */
 function submit(
@@ -324,8 +322,8 @@ function runTransaction(
     name === "execute" && state.code.get(address) === "executed";
   const callGas = gases.filter((_, index) => !isSkipped(items[index]!, vaults[index]!));
   /**
-   * Returns the addresses that were already closed, except those from which the transaction
-   * recovered money.
+   * Returns the addresses at which the transaction had no effect. These addresses were already
+   * closed, and the transaction recovered no money from them.
    */
   const wastedBy = (logs: readonly Log[]) => {
     const logged = new Set(logs.map(({ topics }) => topics[1]));

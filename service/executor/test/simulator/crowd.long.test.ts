@@ -1,6 +1,6 @@
 // Measures how much longer accounts wait because other accounts have intents whose simulation takes
-// long. Uses the real executor and database with simulated time. A gas estimate for a slow intent
-// takes 0.8 s and fails, so it costs the attacker nothing.
+// long. Uses the real executor and database with simulated time. The gas estimate for a slow intent
+// takes 0.8 s and then fails. The attacker pays nothing, because no transaction is sent.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +17,10 @@ const danger = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Case = {
   crowd?: Crowd | undefined;
-  /** The time at which the executor starts. Before this time, no simulation is measured. */
+  /**
+   * The time at which the executor starts. Before this time, no duration of a simulation is
+   * recorded.
+   */
   startSeconds?: number;
   blockSeconds: number;
   /** Whether nodes run only one simulation at a time, and continue after the caller's timeout. */
@@ -64,8 +67,8 @@ const moreBlocksMax = 3;
 
 const quietHistories = new Map<string, ReturnType<typeof runHistory>>();
 /**
- * Runs the simulation of a test case without its slow intents. Runs it only once for all test cases
- * that need the same result.
+ * Runs the simulation of a test case without its slow intents. Caches the result, because several
+ * test cases need the same simulation.
  */
 function quietOf(seed: number, { crowd: _, ...quiet }: Case): ReturnType<typeof runHistory> {
   const name = `${seed} ${JSON.stringify(quiet)}`;

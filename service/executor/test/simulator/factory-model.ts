@@ -13,8 +13,8 @@ import {
 import type { Log } from "../../../chain/rpc/json-rpc.ts";
 
 /**
- * How the calls of an intent behave. `mends`: they revert until a certain time. `poison`: they
- * succeed in simulations and fail on chain. `heavy`: they burn all their gas, and their simulation
+ * How the calls of an intent behave. `mends` calls revert until a certain time. `poison` calls
+ * succeed in simulations and fail on chain. `heavy` calls burn all their gas, and their simulation
  * takes long.
  */
 export type Behaviour = "runs" | "reverts" | "mends" | "poison" | "heavy";
@@ -28,7 +28,7 @@ export type VaultModel = {
   recovery: Hex;
   chainId: number;
   behaviour: Behaviour;
-  /** When a `mends` call begins to succeed. */
+  /** The time from which `mends` calls succeed. */
   mendsAtSeconds: number;
   /** The gas that an execution uses on chain, which may differ from its estimate. */
   gas: number;
@@ -36,7 +36,10 @@ export type VaultModel = {
   tip?: Tip;
 };
 
-/** The gas that a recovery uses, and the estimate for an execution. */
+/**
+ * The gas that a recovery uses. In this model, nodes return the same number as the gas estimate for
+ * every execution.
+ */
 export const itemGas = 100_000;
 
 export const gasOfItem = ({ name }: Pick<Item, "name">, { gas }: VaultModel): number =>
@@ -54,8 +57,8 @@ export type State = {
 };
 
 /**
- * `isSimulation`: whether the call is only simulated. If so, `poison` calls do not fail. `sender`:
- * the transaction's sender.
+ * `isSimulation` is true if the call is only simulated. In a simulation, `poison` calls do not
+ * fail. `sender` is the transaction's sender.
  */
 export type Env = {
   chainId: number;
@@ -176,8 +179,8 @@ export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env
 }
 
 /**
- * Runs each item independently. The execution of an address that is already executed has no effect,
- * and is not a failure.
+ * Runs each item independently. A second execution of an address has no effect and is not a
+ * failure.
  */
 export function batch(
   state: State,

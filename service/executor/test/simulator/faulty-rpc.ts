@@ -83,8 +83,8 @@ type World = { chain: ChainModel; scheduler: Scheduler; random: Random; weather:
 type Spell = { fault: Fault; untilMs: number; lag: number };
 
 /**
- * @param mayLie whether this endpoint can return wrong answers; the executor can detect only one
- *   such endpoint
+ * @param mayLie whether this endpoint can return wrong answers. At most one endpoint may do this,
+ *   because the executor could not detect two
  */
 export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {
   const { chain, scheduler, random } = world;

@@ -1,6 +1,6 @@
-// Counts the RPC calls that the executor and the observer make for an idle chain. There is one
-// unpaid address, which is open for 20 minutes of simulated time, and then closed for an hour (six
-// hours in `npm run test:long`).
+// Counts the RPC calls that the executor and the observer make for an idle chain. The chain has one
+// unpaid address. In simulated time, the address is open for 20 minutes, and then closed for an
+// hour. With `npm run test:long`, it is closed for six hours.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -138,7 +138,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   scheduler.at(30_000, watch);
   return {
     ...{ db, chain, create, detected, address: lower },
-    /** Saves the observed status of the address: executed. */
+    /** Does the work of the observer after the execution: saves that the address is executed. */
     settle: () =>
       db
         .insertInto("watches")

@@ -15,8 +15,8 @@ import { chainId, confirmations, factory, sender, tokens, type World } from "./w
 
 export type Danger = {
   /**
-   * `crashRate` and `freezeRate` return the probability of a crash or a freeze per step, which is 0
-   * during calm periods.
+   * `crashRate` and `freezeRate` return the probabilities of a crash and a freeze per step. Both
+   * are 0 during calm periods.
    */
   crashRate(): number;
   freezeRate(): number;

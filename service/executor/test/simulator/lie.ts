@@ -94,14 +94,15 @@ export type Lie = {
   /** Returns the additional features of the simulated world; undefined for none. */
   openWidth: (() => Width) | undefined;
   /**
-   * The time at which the executor starts. Earlier payments are in blocks below its first block.
+   * The time at which the executor starts. Earlier payments are in blocks below the first block
+   * that the executor reads.
    */
   startSeconds: number;
 };
 
 /**
- * A seed has additional features if its remainder after division by 7 is in this list. Other seeds
- * have no additional features, so that their simulations do not change.
+ * A seed has additional features if its remainder after division by 7 is in this list. All other
+ * seeds have the same simulations as before the features were added.
  */
 const wideRemainders = [1, 3, 4, 6];
 
@@ -110,7 +111,8 @@ export function lieOf(seed: number): Lie {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[], by: Random = random) =>
     list[Math.floor(by() * list.length)]!;
-  // eth_simulateV1 is chosen separately, so that seeds that once found a bug keep their methods.
+  // A longer `methods` list would assign other methods to most seeds, so eth_simulateV1 is
+  // separate. Seeds that once found a bug must keep their method.
   const drawn = seed % 13 === 5 ? "eth_simulateV1" : methods[seed % methods.length]!;
   const method = seed % 11 === 9 ? "eth_getLogs" : drawn;
   const whole = random() < 0.3 ? pick(wholes) : undefined;
@@ -133,10 +135,7 @@ export function lieOf(seed: number): Lie {
   return { ...said, isOf, isOn, text: `${name}, ${when}: ${how}`, openWidth, startSeconds };
 }
 
-/**
- * The times at which the answers are wrong: always, after ten minutes, or in every second period of
- * two minutes.
- */
+/** The times at which the answers are wrong. */
 const times: readonly [string, (ms: number) => boolean][] = [
   ["always", () => true],
   ["always", () => true],

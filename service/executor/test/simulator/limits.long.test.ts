@@ -1,5 +1,5 @@
-// Tests provider faults: blocks with more logs than the provider returns, refused block ranges, and
-// a wrong clock. Uses the real executor and database with simulated time.
+// Tests provider faults: too many logs per block, refused block ranges, and a wrong clock. Uses the
+// real executor and database with simulated time.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -55,8 +55,7 @@ type Flood = { atSeconds: readonly number[]; logs: number };
 
 /**
  * Runs a simulation in which each endpoint has its own limit.
- * @param startSeconds when the executor starts; earlier payments are in blocks below its first
- *   block
+ * @param startSeconds when the executor starts; it does not read the logs of earlier blocks
  */
 async function historyOf(
   seed: number,
@@ -105,17 +104,17 @@ async function historyOf(
 
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
 /**
- * The maximum number of additional blocks that payments wait because of the flood. If no endpoint
- * returns the logs of a block, the executor needs three polls of nine seconds each. The flood
- * contains four such blocks within 200 s.
+ * The maximum number of blocks by which the flood of transfers may delay payments. If no endpoint
+ * returns a block's logs, the executor needs three polls of nine seconds. The flood contains four
+ * such blocks within 200 s.
  */
 const moreBlocksMax = 8;
 const quiet = new Map<number, number>();
 for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
 
 /**
- * Makes the executor query logs by token. Queries by recipient would not return the flood of
- * payments to other addresses.
+ * Makes the executor query logs by token. Queries by recipient would not return the flood's
+ * transfers, because these go to other addresses.
  */
 const byTokens = { recipientsMax: 0 };
 
@@ -198,7 +197,7 @@ describe("payments are executed although only one endpoint answers log queries",
    */
   const scanBlocks = 60 / 12 + 2;
 
-  test(`within ${scanBlocks} blocks if that endpoint omits logs`, async (t) => {
+  test(`within ${scanBlocks} blocks even if this endpoint returns only empty lists`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -212,7 +211,7 @@ describe("payments are executed although only one endpoint answers log queries",
     }
   });
 
-  test("control: takes ten times as long if balances are not read either", async () => {
+  test("control: without balance reads, payments wait more than ten times longer", async () => {
     const { ownWaitBlocksMax } = await historyOf(
       1,
       [withoutLogs, omits],
@@ -223,12 +222,12 @@ describe("payments are executed although only one endpoint answers log queries",
   });
 });
 
-test("control: blocks are skipped if all endpoints refuse all logs", async () => {
+test("control: the scan skips blocks if all endpoints refuse all log queries", async () => {
   const { events } = await historyOf(1, [withoutLogs, withoutLogs, withoutLogs]);
   assert.ok(events.some(({ kind }) => kind === "gap"));
 });
 
-/** Reports each payment with the recipient of the previous payment. */
+/** Returns false logs: each payment has the recipient of the previous payment. */
 function misplaced(): Limit {
   let before: Hex | undefined;
   return (call, honest) => {

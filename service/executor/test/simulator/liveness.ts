@@ -6,8 +6,8 @@ import { balanceOf, type VaultModel } from "./factory-model.ts";
 import { chainId, startSeconds, tokens, type World } from "./world.ts";
 
 /**
- * Returns the length of the longest run of blocks after `afterSeconds` in which an address had
- * money that could be moved.
+ * Returns the highest number of consecutive blocks after `afterSeconds` in which an address had
+ * movable money.
  */
 export const longestWait = (world: World, afterSeconds: number, tokensOf?: TokensOf): number =>
   Math.max(...waitsOf(world, afterSeconds, tokensOf).values());

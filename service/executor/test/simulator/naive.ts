@@ -1,6 +1,6 @@
-// A control for the simulator: a simple executor that asks one endpoint, keeps its state in memory,
-// reads its nonce from the chain, and sends again if there is no receipt. This executor must fail
-// in simulations in which the real executor makes no mistake.
+// A simple executor as a control for the simulator. The control asks one endpoint, keeps its state
+// in memory, and resends transactions without a receipt. This executor must make mistakes in
+// simulations in which the real executor makes none.
 
 import {
   encodeBalanceOf,

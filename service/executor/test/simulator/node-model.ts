@@ -37,7 +37,7 @@ export function answer(chain: ChainModel, lag: number, call: Call): Answer {
     return { result: resultOf(chain, blocks, call) };
   } catch (error) {
     if (error instanceof Revert) {
-      // A contract can choose any revert reason. This one imitates a provider's error.
+      // A contract can choose any revert reason, so the model's reason imitates a provider's error.
       const message = "execution reverted: 429 Too Many Requests, internal error, try again";
       return { error: { code: 3, message, data: error.data } };
     }
@@ -96,8 +96,8 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
 }
 
 /**
- * Finds a block by number or tag. The block `finalized` is a few blocks below the newest block with
- * enough confirmations.
+ * Finds a block by number or tag. The `finalized` block is `finalizedLag` blocks below the newest
+ * block with enough confirmations.
  */
 function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unknown) {
   if (name === "latest") return blocks.at(-1);
@@ -203,7 +203,7 @@ function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
 
 type Fields = { time: Hex; baseFeePerGas: Hex } | undefined;
 
-/** Runs a call on a copy of the newest state, in a block with the given timestamp. */
+/** Runs a call on a copy of the newest state, and returns its gas. */
 function estimate(
   chain: ChainModel,
   head: Block,
@@ -263,7 +263,7 @@ function parseReceipt({ rules }: ChainModel, blocks: readonly Block[], hash: Hex
   };
 }
 
-/** Returns the calls of the factory and their gas, in the form of geth's call tracer. */
+/** Returns a transaction's trace like geth's `callTracer`, with the gas of each factory call. */
 function traceOf(blocks: readonly Block[], hash: Hex) {
   const found = minedAs(blocks, hash);
   if (!found) throw new Error("transaction not found");

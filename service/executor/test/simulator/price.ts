@@ -1,5 +1,5 @@
-// Measures the cost of an endpoint that returns wrong answers, next to two correct endpoints:
-// wasted wei, and additional blocks that payments wait. The same simulation without wrong answers
+// Measures the cost of one endpoint with wrong answers next to two correct endpoints. The cost is
+// wasted wei and additional blocks that payments wait. The same simulation without wrong answers
 // serves as a comparison.
 
 import type { Hex } from "executable-address";
@@ -13,8 +13,8 @@ import { faultsOf, judge } from "./verdict.ts";
 import { createWorld, endSeconds, senders } from "./world.ts";
 
 /**
- * `wastedWei` is the cost of useless transactions, plus overpaid fees of other transactions.
- * `waits` contains the number of blocks that each address waited.
+ * `wastedWei` is the cost of useless transactions, plus the overpaid part of other transactions'
+ * fees. `waits` contains the number of blocks that each address waited.
  */
 type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: string[] };
 
@@ -22,8 +22,9 @@ type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: strin
 const fairPriority = 2n;
 
 /**
- * Returns the wei wasted in a block: the cost of useless transactions, plus the part of other fees
- * that exceeds the suggestion of correct endpoints.
+ * Returns the wei that a block's transactions wasted. A useless transaction wastes its full cost.
+ * Any other transaction wastes the part of its fee that exceeds the suggestion of correct
+ * endpoints.
  */
 function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
   let wasted = 0n;
@@ -53,10 +54,11 @@ type PriceRequest = {
 };
 
 /**
- * Runs a simulation and returns its cost. The same seed always gives the same payments and blocks,
- * regardless of the endpoints.
- * @param lie the wrong answers of one of the three endpoints; the control asks only this endpoint
- * @param draw the seed for the endpoints' latencies and the executor's pauses
+ * Runs a simulation and returns its cost. The payments and blocks depend only on the seed, and not
+ * on the endpoints.
+ * @param lie the wrong answers of the first of three endpoints. In the control simulation, there is
+ *   only this endpoint
+ * @param draw selects the random latencies of the endpoints and the random pauses of the executor
  */
 async function priceOfHistory(
   seed: number,
@@ -89,22 +91,21 @@ async function priceOfHistory(
 }
 
 /**
- * The maximum number of additional blocks that payments may wait because of the wrong answers.
- * After this number of blocks, an endpoint that does not answer, or refuses all calls, is asked
- * last.
+ * Wrong answers may delay payments by at most this number of blocks. During this time, the executor
+ * detects endpoints that do not answer or refuse all calls. It then asks these endpoints last.
  */
 const lieBlocksMax = 2;
 
 /**
- * The maximum number of simulations with correct endpoints to compare. The simulations differ in
- * the times at which the executor reads from the endpoints. These times can decide whether an
- * address is executed before its intent expires, or recovered some blocks later.
+ * The maximum number of simulations with correct endpoints that serve as a comparison. They differ
+ * in the times at which the executor reads from the endpoints. Shortly before an intent expires,
+ * these times decide whether the address is executed or recovered.
  */
 const drawsMax = 12;
 
 /**
- * Returns the costs that only the wrong answers explain: wasted wei, longer waits, or wrong data in
- * the database.
+ * Lists the faults that wrong answers cause: wasted wei, longer waits, or wrong stored data.
+ * Ignores wasted wei and waits that also occur with correct endpoints.
  */
 export async function faultsOfLie(seed: number, isControl = false) {
   const lie = lieOf(seed);
@@ -115,8 +116,8 @@ export async function faultsOfLie(seed: number, isControl = false) {
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  // Returns whether another simulation is needed for comparison. If the database is wrong, no
-  // comparison can explain it.
+  // Returns whether another simulation with correct endpoints is needed for comparison. If the
+  // database is wrong, the result is certain without a comparison.
   const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
     const honest = await priceOfHistory(seed, { world: lie, draw });

@@ -43,8 +43,8 @@ async function historyWith(
   const passesMs: number[] = [];
   const endpoints = Array.from({ length: endpointCount }, (_, index): Endpoint => {
     return simulatedEndpoint(`rpc${index}`, scheduler, async (calls) => {
-      // The first endpoint may still receive retries from the previous poll, so only a call to
-      // another endpoint shows that a poll has begun.
+      // The first endpoint's call can be a retry from the previous poll. Calls to other endpoints
+      // belong to a new poll.
       if (index > 0) passBeganMs ??= scheduler.now();
       await scheduler.sleep(5 + random() * 100);
       const request = { ms: scheduler.now(), random, index };
@@ -188,8 +188,8 @@ test("the fee is not raised for a transaction that both endpoints call underpric
 
 describe("nodes that demand a minimum gas price on a chain with empty blocks", () => {
   /**
-   * The minimum gas price that the nodes accept. This price is higher than the first offer, but
-   * lower than the highest allowed offer of 10 (base fee) + 20.
+   * The minimum gas price that the nodes accept. This price is higher than the executor's first
+   * offer. The highest allowed offer is 30: a base fee of 10 and a priority fee of 20.
    */
   const minimum = 25n;
   const highest = "0x1388";
@@ -228,7 +228,7 @@ describe("nodes that demand a minimum gas price on a chain with empty blocks", (
   });
 
   test(
-    "control: raise the fee to at most twice the base fee if both report a high price",
+    "control: two nodes with a high price raise the priority fee to twice the base fee",
     onlyLong,
     async () => {
       const { priorityMax } = await historyWith(besu(2), plain, patient);

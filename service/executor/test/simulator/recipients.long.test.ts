@@ -33,8 +33,9 @@ async function historyOf(
   { strangers = 40, tuning = {}, logs = (_, honest) => honest, isLate = false }: Given,
 ) {
   const scheduler = createScheduler();
-  // The endpoints and the executor use a separate random stream, so that payments and blocks are
-  // the same with both forms.
+  // Compares a simulation that queries logs by token with one that queries by recipient. Both
+  // simulations need the same payments and blocks, so endpoints and executor use a separate random
+  // stream.
   const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
   const random = seededRandom(seed + 1_000_000);
   const queries: QueryCounts = { byRecipients: 0, byTokens: 0 };
@@ -67,24 +68,24 @@ async function historyOf(
   keepRunning("a", world, endpoints, scheduler, random, safe, () => {}, tuning);
   await scheduler.run(endSeconds * 1000);
   const rows = await world.db.selectFrom("payments").selectAll().execute();
-  // Ignores payments that precede their records. The executor saves such a payment only if it reads
-  // the payment's block again.
+  // Ignores payments to addresses that had no record yet. The executor saves these payments only if
+  // it reads their logs again after the record's creation.
   const paid = rows
     .filter(({ address, block_number }) => {
       const since = startSeconds + (world.knownAt.get(toHex(address)) ?? 0);
       return world.chain.blocks[block_number]!.timestamp >= since;
     })
     .map((row) => `${toHex(row.address)} ${row.block_number} ${row.log_index}`);
-  // Ignores the faults that the check of balances finds, because the check does not include the
-  // payments to other addresses.
+  // Ignores the check that compares the total paid with the sum of the balances. This check always
+  // fails here, because it does not include the balances of strangers' addresses.
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
   await world.close();
   return { faults, queries, paid: paid.sort() };
 }
 
 /**
- * Removes all records. Returns a function that restores the records of all addresses that were paid
- * in the blocks of a log query.
+ * Removes all records. Returns a function that restores the records of all addresses paid in a
+ * query's blocks.
  */
 async function takeRecords({ db, chain }: World) {
   const rows = await db.selectFrom("records").selectAll().execute();
@@ -118,7 +119,7 @@ describe("a payment is found if its address is created while logs are queried", 
     });
   }
 
-  test("control: is missed if blocks are read only once and balances never", async () => {
+  test("control: a scan that reads each block once and no balances misses a payment", async () => {
     const tuning = { recordsPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));

@@ -1,5 +1,4 @@
-// A scheduler in which time advances only while all tasks wait, so that a seed always gives the
-// same result.
+// A scheduler whose time advances only while all tasks wait, so that runs are reproducible.
 
 import { setImmediate as macrotask } from "node:timers/promises";
 
@@ -38,7 +37,8 @@ export function createScheduler(): Scheduler {
     sleep: (ms) => new Promise((resolve) => at(clock + ms, resolve)),
     async run(untilMs) {
       for (;;) {
-        // After one macrotask, every task is waiting for a scheduled time.
+        // After one macrotask, no promise callback is pending, and every task waits for a scheduled
+        // time.
         await macrotask();
         let next = 0;
         for (let i = 1; i < queue.length; i++) {

@@ -16,10 +16,7 @@ import { createWorld, endSeconds, overTimes, senders, stormSeconds } from "./wor
 export type History = {
   verdict: Verdict;
   events: { instance: string; event: ExecutorEvent }[];
-  /**
-   * The highest number of blocks that money waited after the faults ended, although it could be
-   * moved.
-   */
+  /** The highest number of blocks that movable money waited after the faults ended. */
   waitBlocksMax: number;
   /** The longest time without a request to any endpoint. */
   silentSecondsMax: number;
@@ -29,8 +26,9 @@ export type Options = {
   /** The number of intents whose simulation takes long. */
   hostile?: number;
   /**
-   * Whether slow simulations are isolated. If not (for comparison), simulations have no time limit,
-   * and a slow endpoint counts as unavailable.
+   * Whether the executor isolates slow simulations of calls from other calls. In a control test,
+   * this is `false`. Simulated calls then have no time limit. An endpoint with a slow call counts
+   * as unavailable.
    */
   isolates?: boolean;
   /** Whether all intents are expired. */
@@ -102,9 +100,7 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
   return { verdict, events, waitBlocksMax, silentSecondsMax: silentMsMax / 1000 };
 }
 
-/**
- * Returns an endpoint that stops answering for the rest of a poll if a simulation takes too long.
- */
+/** Wraps `rpc`: after a slow simulation, the endpoint is unavailable for the rest of the poll. */
 function goneWhenSlow(rpc: Endpoint): Endpoint {
   let isSlow = false;
   return {

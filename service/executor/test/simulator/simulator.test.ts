@@ -6,10 +6,11 @@ import type { HistoryRequest } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
 /**
- * `npm test` runs one seed of each kind. `npm run test:long` runs 1,000 seeds with wrong answers,
- * 200 seeds of every other kind, and the seeds that failed before. SEEDS=m runs m seeds of each
- * kind, starting at SEED=n or 1. SEED=n without SEEDS runs one seed. A simulation takes a third of
- * a second. A simulation with wrong answers is compared with up to twelve others.
+ * `npm test` runs one seed of each kind. `npm run test:long` runs 1,000 seeds with wrong answers
+ * and 200 seeds of every other kind. It also runs seeds that failed before. SEEDS=m runs m seeds of
+ * each kind, starting at SEED=n or 1. SEED=n without SEEDS runs one seed. A simulation takes a
+ * third of a second. A simulation with wrong answers is compared with up to twelve simulations with
+ * correct answers.
  */
 const { SEED, SEEDS } = process.env;
 const first = Number(SEED ?? 1);
@@ -39,12 +40,12 @@ const histories = (
 const faultsOf = (reports: Awaited<ReturnType<typeof histories>>) =>
   reports.flatMap(({ seed, faults }) => faults.map((fault) => `seed ${seed}: ${fault}`));
 
-describe("simulated executors miss and repeat no payment, and report no false event", () => {
+describe("simulated executors handle each payment exactly once, and report no false event", () => {
   for (const [seed, what] of [
     [847, "money was returned twice after the only endpoint lost blocks that had been read"],
     [6260, "gas stayed charged after a reorganization above the newest stored block"],
   ] as const) {
-    test(`seed ${seed}, which failed before: ${what}`, onlyLong, async () => {
+    test(`with seed ${seed} (earlier bug: ${what})`, onlyLong, async () => {
       assert.deepEqual(faultsOf(await histories([seed])), []);
     });
   }
@@ -74,8 +75,8 @@ describe("simulated executors with tips and two unreliable keys miss and repeat 
 });
 
 /**
- * The maximum number of blocks that money may wait: four minutes. With 1,000 seeds, the longest
- * wait was 16 blocks once, and otherwise at most 8.
+ * The maximum number of blocks that money may wait: four minutes. In 1,000 seeds, one seed waited
+ * 16 blocks, and all others at most 8 blocks.
  */
 const blocksMax = 20;
 
@@ -84,7 +85,7 @@ describe(`hostile intents delay no payment by more than ${blocksMax} blocks afte
     [143, "one false hash below the head was believed for 51 blocks"],
     [94, "an execution that reverted after its expiry delayed the recovery for 21 blocks"],
   ] as const) {
-    test(`seed ${seed}, which failed before: ${what}`, onlyLong, async () => {
+    test(`with seed ${seed} (earlier bug: ${what})`, onlyLong, async () => {
       const [reports] = await histories([seed], { hostile: 12 });
       assert.ok(reports!.waitBlocksMax <= blocksMax, `${reports!.waitBlocksMax} blocks`);
     });
@@ -103,7 +104,7 @@ describe(`hostile intents delay no payment by more than ${blocksMax} blocks afte
 
 /**
  * The maximum number of blocks that late money may wait. Five minutes have 25 blocks on average, at
- * intervals from 6 to 18 s. With 200 seeds, the longest wait was 27 blocks.
+ * intervals from 6 to 18 s. In a run of 200 seeds, the longest wait was 27 blocks.
  */
 const lateBlocksMax = 40;
 
@@ -139,7 +140,7 @@ describe("one wrong endpoint costs nothing and delays payments by at most two bl
     [547, "the logs of 11 to 20 blocks were read more slowly than new blocks arrived"],
     [325, "one different trace caused gas to be split by the estimates"],
   ] as const) {
-    test(`seed ${seed}, which failed before: ${what}`, onlyLong, async () => {
+    test(`with seed ${seed} (earlier bug: ${what})`, onlyLong, async () => {
       assert.deepEqual(faultsOf(await histories([seed], {}, "lie")), []);
     });
   }
@@ -166,12 +167,12 @@ describe("the simulator detects the faults of", onlyLong, () => {
     assert.ok(bad > few.length / 2, `only ${bad} of ${few.length} seeds ${what}`);
   };
 
-  test("control: an executor that does not isolate failing intents", async (t) => {
+  test("an executor that does not isolate failing intents", async (t) => {
     const reports = await histories(few, { hostile: 12, isolates: false });
     most(t, reports.filter((each) => each.waitBlocksMax > blocksMax).length, "stall");
   });
 
-  test("control: an executor without balance reads", async (t) => {
+  test("an executor without balance reads", async (t) => {
     const reports = await histories(few, { recordsPerPass: 0 });
     const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
     const missing = reports.filter(isMissing).length;
@@ -179,12 +180,12 @@ describe("the simulator detects the faults of", onlyLong, () => {
     assert.ok(missing >= few.length / 3, `only ${missing} of ${few.length} seeds miss some`);
   });
 
-  test("control: an executor that trusts the answers of a single endpoint", async (t) => {
+  test("an executor that trusts the answers of a single endpoint", async (t) => {
     const reports = await histories(few, {}, "believing");
     most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });
 
-  test("control: an executor without protection against faults", async (t) => {
+  test("an executor without protection against faults", async (t) => {
     const reports = await histories(few, {}, "naive");
     most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });

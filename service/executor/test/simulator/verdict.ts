@@ -14,7 +14,7 @@ export type Verdict = {
   missing: string[];
   /** Work that the executor did twice. */
   duplicate: string[];
-  /** Work that is only in the database, or only on the chain. */
+  /** Executions and recoveries that are only in the database, or only on the chain. */
   falselyDone: string[];
   /** Token units that appeared or disappeared without a reason. */
   unbalanced: string[];
@@ -39,13 +39,12 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
       .filter((token) => balanceOf(state, token, address) > 0n)
       .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
   );
-  // If a reorganization removes a final transaction, the executor sends another. The old
-  // transaction may be mined as well, and then costs gas without having an effect.
+  // Skips this check if a reorganization was so deep that it removed final transactions. Removed
+  // transactions may then be mined again without an effect, next to the executor's new ones.
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
-        // It is not a fault if a pending recovery finds no money because a reorganization has
-        // removed the payment.
+        // If a reorganization has removed the payment, a recovery without money is not a fault.
         .filter((vault) => !chain.lost.has(vault))
         .filter((vault) => wasOurs(world, vault, block.number))
         .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),
@@ -65,8 +64,8 @@ function wasOurs({ chain }: World, vault: Hex, upTo: number): boolean {
 }
 
 /**
- * Checks that each unit that an address received is still there, or was moved by its calls or to
- * its recovery address.
+ * Checks that the total paid of each token equals the sum of all balances. The sum includes the
+ * addresses, their recovery addresses, the shop, and the executor's keys.
  */
 function judgeBalance({ chain, vaults }: World): string[] {
   const { state } = chain.blocks.at(-1)!;

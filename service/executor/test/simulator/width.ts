@@ -1,6 +1,5 @@
-// Additional features of a simulation: a second key with a low balance, tips, a data fee, small
-// blocks, traces, and reorganizations. These features use a separate random stream, so that a seed
-// gives the same payments and blocks without them.
+// Additional features of a simulation, such as tips, a data fee, or a second key. A separate random
+// stream chooses these features, so that simulations without them stay the same.
 
 import { type Hex, tipAddress } from "executable-address";
 import type { ChainSettings } from "../../pass.ts";
@@ -40,7 +39,10 @@ export const tippedWidth = (random: Random, keys: number): Width => ({
   ...{ isTipped: true, isUneven: true, isSteady: true, isShared: false, paySeconds: 0 },
 });
 
-/** The features without which an endpoint would not receive certain calls in a simulation. */
+/**
+ * The features that a simulation must have. Without a feature, the executor does not make some
+ * calls, such as requests for traces.
+ */
 export type Needs = Partial<
   Record<"finality" | "traces" | "dataFee" | "poorKey" | "fewLogs", true>
 >;

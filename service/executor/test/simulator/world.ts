@@ -1,5 +1,4 @@
-// Creates the simulated world for a seed: intents and their records, payments, blocks, reorgs, fee
-// spikes, and dropped transactions.
+// Creates the simulated world for a seed, with intents, payments, blocks, and faults.
 
 import Database from "better-sqlite3";
 import { fromHex, type Hex, makeRecord } from "executable-address";
@@ -48,28 +47,27 @@ export type Crowd = { accounts: number; each: number; atSeconds: number };
 type WorldOptions = {
   /** The number of intents whose simulation takes long. */
   hostile?: number;
-  /** Additional accounts, each with `each` slow intents, which are all paid in one block. */
+  /**
+   * Adds accounts with `each` slow intents per account. All these intents are paid in one block.
+   */
   crowd?: Crowd;
   /**
-   * Whether each action has a single price. The base fee is then constant, and there are neither
-   * other executors nor failures on chain.
+   * Whether the same action always costs the same amount. The base fee is then constant, no other
+   * executor takes part, and no execution fails.
    */
   isPlain?: boolean;
-  /** The average time between two blocks; 12 by default. */
+  /** The average number of seconds between two blocks; 12 by default. */
   blockSeconds?: number;
   /** Additional features. */
   width?: Width;
   /**
-   * Whether there are only a few intents, which all expired before the start. If so, the simulation
-   * is {@link overTimes} times as long. All payments are late, and the chain sleeps between them.
+   * Whether all intents expired before the start. The simulation then has only a few intents and is
+   * {@link overTimes} times as long. All payments are late, and the chain sleeps between them.
    */
   isOver?: boolean;
 };
 
-/**
- * If all intents are expired, the simulation is this number of times as long, with a higher share
- * of late payments.
- */
+/** If all intents are expired, the simulation is this number of times as long. */
 export const overTimes = 4;
 
 export async function createWorld(
@@ -149,7 +147,10 @@ const heavy = {
   expirationSeconds: startSeconds + 86_400,
 };
 
-/** If `isOver`, intents expire this number of seconds earlier: 5 to 30 minutes before the start. */
+/**
+ * If `isOver` is true, intents expire this number of seconds earlier than usual. They then expire 5
+ * to 30 minutes before the simulation starts.
+ */
 const overSeconds = 2100;
 
 type Given = Partial<Pick<VaultModel, "behaviour" | "chainId" | "expirationSeconds">>;
@@ -234,8 +235,9 @@ const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => 
 });
 
 /**
- * Creates the record for one of four accounts: before the start, or shortly before or after the
- * payment. The clock of the creating server is wrong by up to half a minute.
+ * Creates a record for an account that is chosen at random from four accounts. The record is
+ * created before the start, or shortly before or after the payment. The clock of the creating
+ * server is wrong by up to half a minute.
  * @returns the time of creation in seconds
  */
 async function scheduleCreate(
@@ -257,8 +259,8 @@ async function scheduleCreate(
 }
 
 /**
- * Pays the full amount early or late, so that the executor handles some hostile intents only after
- * the faults.
+ * Pays the full amount at a random time. The executor handles some hostile intents only after the
+ * faults.
  */
 function payHostile(
   chain: ChainModel,
@@ -273,8 +275,8 @@ function payHostile(
 }
 
 /**
- * Schedules payments to an address: the exact amount, more, less, two parts, a late payment, two
- * payments, a payment in another token, or none.
+ * Schedules random payments to an address. A payer may also pay too much, too little, late, twice,
+ * or not at all.
  * @returns the time of the first payment in seconds
  */
 function schedulePayments(
@@ -302,8 +304,8 @@ function schedulePayments(
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
   if (random() < 0.2 * times) pay(when + 300 + random() * 1500, vault.amount);
-  // The payment in another token arrives after the record was created. The executor would not find
-  // an earlier payment, because it reads only the balance of the intent's token for a new record.
+  // A payment in another token must arrive after the record was created. For new records, the
+  // executor reads only the balances of native coin and the intent's token.
   if (random() < 0.15)
     pay(
       when + 300,
@@ -316,7 +318,7 @@ function schedulePayments(
   return when * times;
 }
 
-/** Does the observer's work: marks addresses as observed after their block was mined. */
+/** Does the observer's work: marks addresses as observed after the block `due_block` was mined. */
 function scheduleObserver({ db, chain }: Pick<World, "db" | "chain">, scheduler: Scheduler): void {
   const observe = async () => {
     await db
