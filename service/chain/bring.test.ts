@@ -1,5 +1,5 @@
-// Tests the command that deploys the missing contracts. The test chains have all, some, or none of
-// the contracts, or lack the required hard fork.
+// Tests the command that deploys the missing contracts. One test chain has no contracts at first.
+// Another has only the deterministic deployer. A third lacks the required hard fork.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,7 @@
-// Deploys this project's contracts that are missing on a chain, and estimates the cost of the
-// deployment. The contracts are the deterministic deployer (which creates the others with CREATE2),
-// the factory, and the periphery contracts, which intents can call.
+// Deploys this project's missing contracts on a chain, and estimates the cost. The contracts are:
+// - the deterministic deployer, which creates the others with CREATE2
+// - the factory
+// - the periphery contracts, which intents can call
 
 import { readFileSync } from "node:fs";
 import {
@@ -44,10 +45,8 @@ type Deployment = { address: string; was: "there" | "brought" };
 /**
  * Deploys the contracts that are missing on the chain. The call is idempotent.
  *
- * @param readKey returns the private key of the account that pays for the gas; called only if a
- *   contract is missing
- * @throws an error that describes the problem with the chain, the key, or the RPC endpoint; the
- *   message contains no secrets
+ * @param readKey returns the private key that pays for the gas, if a contract is missing
+ * @throws an error without secrets, if the chain, the key, or the RPC endpoint has a problem
  */
 export async function bring(rpcUrl: string, readKey: () => Hex) {
   if (!/^https?:\/\/./.test(rpcUrl)) {
@@ -148,7 +147,7 @@ export function plainError(error: unknown): unknown {
   return step ?? new Error(error.shortMessage.split("\n")[0]);
 }
 
-/** Returns the revert data from a viem error, or undefined if the error is not a revert. */
+/** Returns the revert data of a viem error, or undefined for other errors. */
 export function revertDataOf(error: unknown): Hex | undefined {
   if (!(error instanceof BaseError)) return undefined;
   const refused = error.walk((each) => each instanceof CallRefused);

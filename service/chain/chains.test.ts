@@ -77,7 +77,7 @@ describe("parseChains", () => {
     [
       "with a look-alike of a token that the chain does not list",
       [{ ...chain, lookalikes: [{ ...lookalike, looksLike: "EURC" }] }],
-      /the look-alike USDC\.e of chain 1 names the token EURC, which the chain does not list/,
+      /the look-alike USDC\.e of chain 1 refers to the token EURC, which chain 1 does not list/,
     ],
     [
       "with a token that is listed as a look-alike of itself",
@@ -101,7 +101,7 @@ describe("parseChains", () => {
     ],
   ];
   for (const [title, value, message] of refused) {
-    test(`throws \`ChainsError\` with the reason for a file ${title}`, () => {
+    test(`throws ChainsError with a reason for a file ${title}`, () => {
       assert.throws(
         () => parseChains(value, "chains.json"),
         (error: Error) => error instanceof ChainsError && message.test(error.message),
@@ -140,7 +140,7 @@ describe("the shipped chains file", () => {
     }
   });
 
-  test("marks each test network with `isTestnet` and (testnet) in its name, and no others", () => {
+  test("marks exactly the test networks with `isTestnet` and with (testnet) in their names", () => {
     const testing = [4801, 43_113, 80_002, 84_532, 763_373, 11_155_111, 11_155_420];
     for (const { chainId, name, isTestnet } of shipped) {
       const isMarked = testing.includes(chainId);

@@ -1,8 +1,7 @@
-// Reads the chains file, which lists the tokens (spec/service.md §2.4) and the endpoints of each
-// chain.
+// Reads the chains file, which lists each chain's endpoints and tokens (spec/service.md §2.4).
 //
-// The shipped file is service/chains.json. docs/self-hosting.md describes how the entries of that
-// file were verified. At startup, check.ts compares each entry with the chain.
+// The shipped file is service/chains.json. docs/self-hosting.md describes how its entries were
+// verified. At startup, check.ts compares each entry with the chain.
 
 import { readFileSync } from "node:fs";
 import { type Hex, InvalidError, parseAddress } from "executable-address";
@@ -36,8 +35,9 @@ const wei = z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of wei"
 export const confirmationsDefault = 12;
 
 /**
- * The longest assumed time between two blocks of a chain. Listed chains have faster blocks, at most
- * 12 s (Ethereum). The rest allows for missed blocks and for slower chains of operators.
+ * The longest time between two blocks that the service expects on any chain, in seconds. Of the
+ * chains in the shipped file, Ethereum has the longest time between blocks: 12 s. The limit is
+ * higher because a chain can miss a block. Operators can also add slower chains.
  */
 export const blockSecondsMax = 30;
 
@@ -46,8 +46,8 @@ const tokenSchema = z.strictObject({
   address,
   decimals,
   /**
-   * The minimum amount of a late payment or surplus that the executor sends back, in base units.
-   * The gas for sending back a smaller amount would cost more than the amount is worth.
+   * The minimum late payment or surplus that the executor sends back, in base units. The gas for a
+   * smaller amount would cost more than the amount is worth.
    */
   recoverMin: z
     .string()
@@ -77,8 +77,9 @@ const chainSchema = z.strictObject({
   chainId: z.int().positive(),
   name,
   /**
-   * Whether the chain's tokens are worthless. A payer can confuse a chain only with other chains of
-   * the same kind, so a check compares only these chains.
+   * Whether this is a test network, whose tokens are worthless. The check of a new intent also
+   * considers payments on the wrong chain. Test networks are compared only with test networks. Main
+   * networks are compared only with main networks.
    */
   isTestnet: z.boolean().default(false),
   /**
@@ -87,24 +88,25 @@ const chainSchema = z.strictObject({
    */
   rpcUrls: z.array(httpUrl).min(1),
   /**
-   * If not empty, the executor sends transactions to these endpoints (for example, private relays)
-   * instead of `rpcUrls`.
+   * If not empty, the executor sends transactions to these endpoints instead of `rpcUrls`. An
+   * example is a private relay.
    */
   sendUrls: z.array(httpUrl).max(8).default([]),
   /**
-   * For chains with `sendUrls`: a transaction that is not mined after this number of blocks is also
-   * sent to `rpcUrls`. By default, it is sent only to `sendUrls`.
+   * For chains with `sendUrls`. A transaction that is not mined after this number of blocks is also
+   * sent to `rpcUrls`. If this field is missing, the executor sends transactions only to
+   * `sendUrls`.
    */
   sendFallbackBlocks: z.int().min(1).max(10_000).optional(),
   /** The maximum number of calls per second, by URL. The URL must be in `rpcUrls` or `sendUrls`. */
   callsPerSecond: z.record(httpUrl, z.int().min(1).max(100_000)).optional(),
   /**
    * The executor subscribes to new blocks at these WebSocket URLs. When a URL reports a new block,
-   * the executor reads the newest block over HTTP immediately, and does not wait for the next poll.
+   * the executor immediately reads the newest block over HTTP.
    */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
-  /** A public RPC URL and the symbol of the native coin, for wallets that do not know the chain. */
+  /** A public RPC URL and the native coin's symbol, for wallets without this chain. */
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: shown(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
   /**
@@ -121,22 +123,22 @@ const chainSchema = z.strictObject({
    */
   finality: z.enum(["finalized", "blocks"]).default("finalized"),
   /**
-   * The number of later blocks that the executor waits for before it acts on a payment. Zero is
-   * safe, because the contract checks the balance. If a reorganization removes the payment, the
-   * execution reverts, and only the executor's gas is lost.
+   * The number of later blocks that the executor waits for before it acts on a payment. Acting
+   * without confirmations is safe. If a reorganization removes the payment, the contract reverts
+   * the execution. The executor then loses only the gas.
    */
   paymentConfirmations: z.int().min(0).max(10_000).default(0),
   /**
    * The price of one whole token, in wei of the native coin, by token symbol. The executor accepts
-   * tips in these tokens. It also uses the price to skip returns whose gas would cost more than the
-   * returned amount is worth.
+   * tips in these tokens. It also uses the price before it sends money back. Money is not sent back
+   * if it is worth less than the gas.
    */
   tipPrices: z.record(z.string(), wei).optional(),
   /** The maximum fee per gas, in wei. The executor waits while the chain's fee is higher. */
   maxFeePerGas: wei.optional(),
   /**
    * The maximum priority fee per gas, in wei; 3 gwei by default. If twice the base fee is higher,
-   * twice the base fee is the maximum. Set this field only for chains that require more.
+   * it is the maximum. Set this field only for chains that require more.
    */
   maxPriorityFeePerGas: wei.optional(),
 });
@@ -146,9 +148,9 @@ export type Lookalike = z.output<typeof lookalikeSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * Chains on which CREATE2 derives other addresses than on Ethereum. A payment to an executable
- * address would be lost on these chains. The list may be incomplete, because the startup check also
- * refuses every chain on which it does not find the factory.
+ * Chains on which CREATE2 derives different addresses than on Ethereum. A payment to an executable
+ * address would be lost there. The list can be incomplete, because the startup check refuses chains
+ * without the factory.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],
@@ -230,8 +232,8 @@ export function parseChains(value: unknown, source: string): Chain[] {
     const unlike = lookalikes.find(({ looksLike }) => !symbols.has(looksLike));
     if (unlike) {
       throw new ChainsError(
-        `${source}: the look-alike ${unlike.symbol} of chain ${chainId} names the token ` +
-          `${unlike.looksLike}, which the chain does not list`,
+        `${source}: the look-alike ${unlike.symbol} of chain ${chainId} refers to the token ` +
+          `${unlike.looksLike}, which chain ${chainId} does not list`,
       );
     }
     const addresses = [...tokens, ...lookalikes].map((token) => token.address);

@@ -1,6 +1,6 @@
-// Compares a chain with the operator's chains file: the chain ID, the code at the factory's
-// address, and the decimals of each token. Also checks that the chain supports the EVM instruction
-// MCOPY, which the factory needs.
+// Compares a chain with the operator's chains file. Checks the chain ID, the factory's code, and
+// the decimals of each token. Also checks that the chain supports MCOPY, an EVM instruction that
+// the factory needs.
 
 import type { Hex } from "executable-address";
 import { periphery } from "executable-address-contracts";
@@ -50,8 +50,8 @@ const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 
 /**
  * Returns an error message if the chain does not support the instruction MCOPY (EIP-5656, Cancun).
- * Without MCOPY, the factory cannot be deployed. On a chain that has the factory's code but no
- * MCOPY, executions would succeed and recoveries would fail.
+ * Without MCOPY, the factory cannot be deployed. If the factory's code exists without MCOPY,
+ * executions would succeed and recoveries would fail.
  */
 export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
   // If the node cannot run even trivial code, its answer for MCOPY is meaningless.
@@ -60,8 +60,8 @@ export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
 }
 
 /**
- * Init code. `copyNothing` runs MCOPY (PUSH0 PUSH0 PUSH0 MCOPY). `doNothing` runs on every fork
- * (PUSH1 0 POP).
+ * Init code. `copyNothing` runs MCOPY (PUSH0 PUSH0 PUSH0 MCOPY). `doNothing` contains only
+ * instructions that every fork supports (PUSH1 0 POP).
  */
 const [copyNothing, doNothing] = ["0x5f5f5f5e", "0x600050"] as const;
 

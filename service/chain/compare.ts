@@ -18,11 +18,11 @@ import {
 import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
- * `finalizedBlock` is null if the endpoint does not support the block tag `finalized`. `differsOn`
- * lists the methods for which no quorum agrees with the endpoint's answer. `refuses` lists the
- * refused methods, each followed by the error message. `logBlocks` is the largest tested number of
- * blocks for which the endpoint returned logs in one query. `callsPerSecond` is null if the limit
- * is unknown.
+ * - `finalizedBlock`: null if the endpoint does not support the block tag `finalized`
+ * - `differsOn`: the methods for which the endpoint's answer differs from a quorum's answer
+ * - `refuses`: the refused methods, each followed by the error message
+ * - `logBlocks`: the longest tested range for which the endpoint returned logs, in blocks
+ * - `callsPerSecond`: null if the limit is unknown
  */
 type Comparison = {
   headBlock: number | null;
@@ -40,8 +40,8 @@ type Compared = EndpointChain & {
 };
 
 /**
- * The endpoints are compared this number of blocks below the lowest of their newest blocks, so that
- * every endpoint has the block.
+ * The endpoints are compared at a block that all of them have. This block is `depth` blocks below
+ * the lowest newest block.
  */
 const depth = 5;
 
@@ -90,8 +90,8 @@ export async function compareEndpoints(
     headBlock: blocks[index]?.number ?? null,
     finalizedBlock: blockIn(answers, 1)?.number ?? null,
     answeredMs: answers ? answeredMs : null,
-    // If the answers differ and none has a quorum, any endpoint could be wrong. The method is then
-    // listed for every endpoint that answered.
+    // If the answers differ and no answer has a quorum, any endpoint could be wrong. So the method
+    // is listed for every endpoint that answered.
     differsOn: agreements.flatMap(({ method, texts, places }) =>
       texts[index] !== undefined && !places?.includes(index) ? [method] : [],
     ),
@@ -108,7 +108,7 @@ export async function compareEndpoints(
 
 /**
  * Methods that read the factory's state. A node may have only the newest state, for example after a
- * restart. So an error from one of these methods, or from eth_call, does not count as a refusal.
+ * restart. So their errors, and errors of eth_call, do not mean that the method is refused.
  */
 const ofFactory = ["eth_getCode", "eth_getBalance", "eth_getTransactionCount"];
 const ofState = new Set([...ofFactory, "eth_call"]);
@@ -137,8 +137,8 @@ function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call
 const logBlocksTried = [2000, 500, 100, 10, 1];
 
 /**
- * Returns the largest tested number of blocks ({@link logBlocksTried}) whose logs the endpoint
- * returned in one query, or null if there is none.
+ * Tries log queries of different lengths ({@link logBlocksTried}). Returns the length of the
+ * longest answered query in blocks, or null if all fail.
  */
 async function readLogBlocks(
   endpoint: Endpoint,
@@ -172,13 +172,14 @@ const blockIn = (answers: Answer[] | undefined, place: number): Block | undefine
   readAnswers([answers], place, blockOf)[0];
 
 /**
- * Optional features of an endpoint, which the service needs for proofs, past statuses, and
- * simulations.
+ * Optional features of an endpoint. The service needs them for proofs, statuses at earlier blocks,
+ * and simulations.
  */
 type Abilities = {
   /**
-   * The age, in blocks, of the oldest tested state that the endpoint returned, or null if it
-   * returned none.
+   * The age of the oldest state that the endpoint returns, in blocks below the newest block. Only
+   * the ages in {@link depthsTried} are tested. Null if the endpoint returns no state of any tested
+   * age.
    */
   archiveBlocks: number | null;
   proves: boolean;
@@ -188,7 +189,7 @@ type Abilities = {
 
 /**
  * The tested ages of state, in blocks below the newest block. A node that is not an archive keeps
- * the state of only the last 128 blocks, or of about a day.
+ * only recent state: 128 blocks, or about a day.
  */
 const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
 

@@ -1,6 +1,6 @@
-// The rules for the gas limits of executions, in addition to `gasMargin` of the library. The
-// executor sets its limits by these rules. The check of a new intent uses the same rules to find
-// executions for which the limit would be too low.
+// Rules for the gas limits of executions. The executor sets gas limits by these rules. The check of
+// a new intent uses these rules to find executions with too little gas. The library contains one
+// more rule: a gas estimate is multiplied by `gasMargin`.
 
 /** The gas of a plain transfer of native coin. No transaction uses less gas. */
 export const transactionGasMin = 21_000;
@@ -9,16 +9,17 @@ export const transactionGasMin = 21_000;
 export const executionGasMax = 5_000_000;
 
 /**
- * The ratio of the lowest sufficient gas limit to the gas that is used. The factory reverts if less
- * than a quarter of a call's gas is left after the call, and a call receives at most 63/64 of the
- * remaining gas.
+ * The maximum ratio of an execution's required gas limit to its used gas. The factory reverts if
+ * less than a quarter of a call's gas is left afterwards. In addition, a call receives at most
+ * 63/64 of the remaining gas.
  */
 export const floorFactor = (4 / 3) * (64 / 63);
 
 /**
- * If the calls need a gas limit above this multiple of the estimate to do the same work as with a
- * high limit, they do less work with the estimate. The multiple is above {@link floorFactor},
- * because some nodes estimate the gas that is used, and not the lowest sufficient limit.
+ * The estimate is the lowest gas limit with which the calls succeed. With this limit, the calls can
+ * succeed although they skip a part of their work. The check assumes skipped work if the complete
+ * work exceeds this multiple of the estimate. The multiple is above {@link floorFactor}, because
+ * some nodes return the used gas as their estimate.
  */
 const dependentFactor = 1.5;
 

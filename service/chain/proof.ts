@@ -1,6 +1,6 @@
 // Makes proofs of the statuses of one chain's addresses. Requests for the same address and block
-// share one proof. Only a few proofs are made simultaneously, because a proof can require all
-// receipts of a block.
+// share one proof. Few proofs run simultaneously, because a proof can require all receipts of a
+// block.
 
 import { type AddressRecord, type Hex, type Keccak, makeRecord } from "executable-address";
 import {
@@ -35,15 +35,15 @@ export type ProofBlock = "latest" | "finalized" | number;
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
 
 /**
- * A proof of a status, and the proved payments. `paymentsOmitted` is the number of paying
- * transactions that the node reported but that the proof does not include.
+ * A proof of a status, and the proved payments. `paymentsOmitted` is the number of reported paying
+ * transactions that are missing from the proof.
  */
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
 /**
- * The maximum number of cached proofs, and of addresses with cached payments. A repeated proof
- * needs only a request for its block (http/proof/proof.test.ts counts the requests). A proof can be
- * up to 300 kB. An evicted proof is made again on the next request.
+ * The maximum number of cached proofs, and of addresses with cached payments. A cached proof needs
+ * only one request to the node, which reads the block. http/proof/proof.test.ts counts the
+ * requests. A proof can be up to 300 kB. An evicted proof is made again on the next request.
  */
 const answersMax = 250;
 const runningMax = 4;
@@ -96,8 +96,8 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   };
 
   /**
-   * Finds the payments to the address of `record`. Caches the payments, so that ten thousand small
-   * payments are not read again for a proof at a later block.
+   * Finds the payments to the address of `record`. An address can have ten thousand small payments,
+   * so the payments are cached. A proof at a later block then reads only newer payments.
    */
   async function whoPaid(record: AddressRecord, block: AgreedBlock, options: GatherOptions) {
     const since = paid.get(record.address);
@@ -121,8 +121,8 @@ export function libraryRpc(rpc: Pick<ChainRpc, "request">): Rpc {
 }
 
 /**
- * Returns the ChainUnavailable error among `error` and its causes. Such an error means that the
- * chain could not be read, and not that a proof is invalid.
+ * Returns the ChainUnavailable error among `error` and its causes. This error means that the chain
+ * could not be read, and not that a proof is invalid.
  */
 function chainFault(error: unknown): ChainUnavailable | undefined {
   for (let each = error; each instanceof Error; each = each.cause) {

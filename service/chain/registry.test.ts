@@ -1,5 +1,4 @@
-// Tests the startup check of chains, with a real local chain and with RPC endpoints that do not
-// respond.
+// Tests the startup check of chains. Uses a local chain and RPC endpoints that do not respond.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -26,7 +25,7 @@ before(async () => {
   const hash = await wallet.deployContract({ ...demoToken, args: ["Demo", "DEMO", 6] });
   const receipt = await wallet.waitForTransactionReceipt({ hash });
   token = receipt.contractAddress!;
-  // The token is used as the factory, because the check compares only the hash of the code.
+  // The token can be used as the factory, because the check compares only code hashes.
   codeHash = keccak256((await wallet.getCode({ address: token }))!);
 });
 after(() => Promise.all([anvil.stop(), shanghai.stop()]));
@@ -112,7 +111,7 @@ describe("a chain is listed", () => {
     assert.deepEqual(ids, [31337]);
   });
 
-  test("and a warning is logged if no RPC endpoint responds", async () => {
+  test("even if no RPC endpoint responds, but a warning is logged", async () => {
     const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "warn");

@@ -1,8 +1,8 @@
 // Decides which chains are listed. New addresses can be created only for listed chains. A
 // configured chain is listed if it matches the chains file.
 //
-// A chain also remains listed while its endpoints do not answer, because an address can be derived
-// without the chain. The registry calls the endpoints every minute until one answers.
+// A chain remains listed while its endpoints do not answer. Addresses can be derived without the
+// chain. The registry calls the endpoints every minute until one answers.
 
 import type { Hex } from "executable-address";
 import type { Logger } from "pino";
@@ -18,9 +18,7 @@ export type Chains = {
   known: readonly Chain[];
   /** The chains for which addresses can be created now. */
   listed(): readonly Chain[];
-  /**
-   * Returns a configured chain even if it is not listed, because addresses on the chain may exist.
-   */
+  /** Returns a configured chain even if it is not listed. Addresses may exist on the chain. */
   find(chainId: number): Chain | undefined;
   isListed(chainId: number): boolean;
   /** @throws if the chain is not configured */
@@ -30,11 +28,11 @@ export type Chains = {
 };
 
 /**
- * Returns a function that returns the result of `open` for a chain ID. Calls `open` only once per
- * chain, and only when the chain is first needed.
+ * Returns a function that maps a chain ID to the result of `open`. Calls `open` once per chain,
+ * when the chain is first needed.
  *
- * @throws {ChainUnavailable} if the chain is not configured, for example because it was removed
- *   from the file while it still had addresses
+ * @throws {ChainUnavailable} if the chain is not configured. An operator may have removed a chain
+ *   from the file after addresses were created on it
  */
 export function perChain<Opened>(
   { chains, factory }: { chains: Pick<Chains, "find" | "rpcOf">; factory: Hex },
@@ -53,9 +51,8 @@ export function perChain<Opened>(
 }
 
 /**
- * The delay before a chain is checked again, which depends on the result of the last check. A chain
- * can stop matching the file, because an upgrade of a token contract can change the token's
- * decimals.
+ * The delay before a chain is checked again, by the result of the last check. A chain can stop
+ * matching the file if a token's upgrade changes its decimals.
  */
 const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };
 
@@ -115,7 +112,7 @@ function report(
   log: Pick<Logger, "info" | "warn" | "error">,
 ): void {
   if (verdict.kind === "right") {
-    log.info({ chainId, name }, "chain checked and listed");
+    log.info({ chainId, name }, "chain listed: the chain matches the chains file");
   } else if (verdict.kind === "wrong") {
     log.error(
       { chainId, name, faults: verdict.faults },

@@ -1,8 +1,8 @@
-// Finds the tokens that a payer sent to an address by mistake: reads the transfers of a transaction
-// and the balances of the address, and simulates whether a recovery would move the tokens. A token
-// can be any contract, so each call has a gas limit, and the result depends only on measured
-// balances. The reader calls a quorum of endpoints. If their answers differ, it uses the most
-// cautious one, for example the lowest balance.
+// Finds the tokens that a payer sent to an address by mistake. Reads the transfers of a transaction
+// and the balances of the address. Also simulates a recovery, to find out whether it would move the
+// tokens. A token can be any contract. So each call has a gas limit, and only measured balances
+// count. The reader calls a quorum of endpoints. If their answers differ, the most cautious answer
+// counts, for example the lowest balance.
 
 import { encodeTransfer, type Hex, recoverCalldata, toHex, zeroAddress } from "executable-address";
 import { isName, symbolMax } from "executable-address/payment";
@@ -35,9 +35,9 @@ export type NewNames = {
 };
 
 /**
- * `failed`: an earlier attempt to send the token back moved nothing. `over_limit`: too many tokens
- * of this address are already queued, or too many tokens were reported today for the account that
- * created the address. `left_to_owner`: this service does not return the token.
+ * - `failed`: an earlier attempt to send the token back moved nothing
+ * - `over_limit`: the address has too many queued tokens, or its account reached its daily limit
+ * - `left_to_owner`: this service does not return the token
  */
 export type NamedFate = "queued" | "failed" | "over_limit" | "left_to_owner";
 
@@ -119,8 +119,8 @@ export type SentReader = (
 /** The maximum number of tokens per transaction. */
 const tokensMax = 4;
 /**
- * The gas limit of a call of `symbol()` or `decimals()`, including the base cost of a transaction.
- * A proxied token needs 40,000 gas to return its symbol.
+ * The gas limit of `symbol()` and `decimals()`, including a transaction's base cost. A proxied
+ * token needs 40,000 gas to return its symbol.
  */
 const claimGas = 80_000;
 const transferGas = 300_000;
@@ -147,8 +147,8 @@ export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoin
         ? { problem: null, tokens: [query.token], omitted: 0 }
         : readTransfers(await several(receiptCalls(query.transactionHash)), address);
     const at = atView(chainId, view, turn++);
-    // The balance of the intent's token is always read, because the result also shows whether the
-    // address has code.
+    // The read of the intent's token is always needed. This read also returns whether the address
+    // has code.
     const holders = [intent.token, ...found.tokens].map((token) => ({ vault: address, token }));
     const balances = await readLeast(at, holders);
     const { timestamp } = block;
@@ -182,10 +182,7 @@ const atView = (chainId: number, view: View, turn: number): AtBlock => ({
     ),
 });
 
-/**
- * Returns the lowest balance that any endpoint reports, and whether any endpoint reports code at
- * the address.
- */
+/** Returns the lowest reported balances, and whether any endpoint reports code at the address. */
 async function readLeast(at: AtBlock, holders: readonly Holder[]) {
   const lists = await readHoldings(at, holders);
   const amounts = holders.map(({ token }, index) =>
@@ -295,8 +292,8 @@ function decodeDecimals(data: Hex): number | null {
 }
 
 /**
- * Simulates a plain transfer from an address that is still open. A recovery cannot be simulated,
- * because the contract allows recoveries only after an execution or after the expiration time.
+ * Simulates a plain transfer from an address that is still open. A recovery cannot be simulated
+ * yet. The contract allows recoveries only after an execution or after the expiration time.
  */
 async function tryTransfer(
   { ask }: AtBlock,

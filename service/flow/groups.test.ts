@@ -10,7 +10,7 @@ test("roundRobin returns each owner's first item before any owner's second item"
   ]);
 });
 
-test("roundRobin keeps the order of the owners' first items, unless `among` sorts them", () => {
+test("roundRobin keeps the original order of the owners, unless a comparator is given", () => {
   const items = ["b2", "a9", "b1", "a1"];
   assert.deepEqual(roundRobin(items, ownerOf), ["b2", "a9", "b1", "a1"]);
   const byNumber = (a: string, b: string) => Number(a[1]) - Number(b[1]);

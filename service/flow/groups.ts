@@ -18,12 +18,11 @@ export async function inGroups<Item, Found>(
 }
 
 /**
- * Sorts the items so that each owner's first item comes first, then each owner's second item, and
- * so on. An owner with many items does not delay the others.
+ * Sorts the items by their position among their owner's items. So an owner with many items does not
+ * delay the others.
  *
  * @param ownerOf returns the owner of an item
- * @param among sorts the first items of all owners, then the second items, and so on; by default,
- *   they keep their order
+ * @param among compares two items with the same position; by default, such items keep their order
  */
 export function roundRobin<Item>(
   items: readonly Item[],

@@ -1,7 +1,7 @@
 // Limits the number of log lines, because every request could log a line during an outage.
 
 const everyMs = 60_000;
-/** After this number of kinds, all other kinds share one limit. */
+/** The maximum number of kinds that have their own limit. All further kinds share one limit. */
 const kindsMax = 100;
 
 /** Replaces numbers and hex by `#`, so that messages of the same kind are equal. */
@@ -9,8 +9,8 @@ export const messageKind = (text: string): string =>
   text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
 
 /**
- * Returns a function that calls `log` at most once a minute for each kind of message. The argument
- * of `log` is the number of messages of this kind that were skipped since the previous call.
+ * Returns a function that calls `log` at most once a minute for each kind of message. `log`
+ * receives the number of messages of this kind that were skipped since its last call.
  *
  * @param nowMs a monotonic clock
  */

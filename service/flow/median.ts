@@ -1,10 +1,14 @@
-// Medians of numbers. If there are two middle values, the caller decides which is the safe choice.
+// Medians of numbers. If there are two middle values, the caller chooses the safer one.
 
-/** Returns the median, or the lower of two middle values. Returns undefined without values. */
+/**
+ * Returns the median, or the lower of two middle values. Returns undefined if there are no values.
+ */
 export const lowerMedian = <N extends number | bigint>(values: readonly N[]): N | undefined =>
   ascending(values)[Math.floor((values.length - 1) / 2)];
 
-/** Returns the median, or the higher of two middle values. Returns undefined without values. */
+/**
+ * Returns the median, or the higher of two middle values. Returns undefined if there are no values.
+ */
 export const upperMedian = <N extends number | bigint>(values: readonly N[]): N | undefined =>
   ascending(values)[Math.floor(values.length / 2)];
 

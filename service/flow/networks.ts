@@ -1,5 +1,5 @@
-// Finds the network of a client's IP address. Rate limits are per network and not per IP address,
-// because a client can use many IP addresses of its network.
+// Finds the network of a client's IP address. Rate limits are per network, because a client can use
+// many IP addresses of its network.
 
 import ipaddr from "ipaddr.js";
 

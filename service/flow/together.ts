@@ -1,6 +1,6 @@
-// Lets simultaneous requests share work. Requests that arrive in the same turn of the event loop
-// form a group, and a group needs only one commit, round trip, or message. Requests for the same
-// result share one answer.
+// Lets simultaneous requests share work. Requests in one iteration of the event loop form a group.
+// One commit, round trip, or message then serves the whole group. Requests for the same result
+// share one answer.
 
 import { LRUCache } from "lru-cache";
 
@@ -26,12 +26,12 @@ type TogetherOptions = {
 };
 
 /**
- * Collects items and runs them as one group. A group starts when the event loop has read the data
- * of all sockets, or when the group has `sizeMax` items. A single item is not delayed, because
- * there is no timer.
+ * Collects items and runs them as one group. A group starts when the event loop has read all
+ * sockets, or at `sizeMax` items. Groups do not wait for a timer, so a single item is not delayed.
  *
- * @param run returns the answers in the order of its items; an Error as an answer rejects only its
- *   item, and a rejection rejects all items of the group
+ * @param run receives the items of a group, and returns their answers in the same order. An answer
+ *   that is an Error rejects only its item. If `run` itself rejects, all items of the group are
+ *   rejected.
  */
 export function together<Item, Answer>(
   run: (items: Item[]) => (Answer | Error)[] | Promise<(Answer | Error)[]>,
@@ -86,11 +86,11 @@ export function together<Item, Answer>(
 }
 
 /**
- * Like {@link together}, but with a separate group for each value of `keyOf`. The groups run
+ * Like {@link together}, but forms a separate group for each value of `keyOf`. The groups run
  * simultaneously.
  *
- * @param run returns the answers in the order of its items; a rejection rejects only the items with
- *   the same key
+ * @param run receives items with the same key, and returns their answers in the same order. If
+ *   `run` itself rejects, only these items are rejected.
  */
 export function togetherBy<Item, Answer>(
   keyOf: (item: Item) => string,
@@ -110,8 +110,8 @@ export function togetherBy<Item, Answer>(
 }
 
 /**
- * Returns a function that calls `read` once, and always returns the result of this call, even if
- * the call failed.
+ * Returns a function that calls `read` only once. Every call of the function returns the same
+ * result, or fails with the same error.
  */
 export function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let reading: Promise<Value> | undefined;

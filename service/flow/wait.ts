@@ -1,4 +1,4 @@
-// Limits how long to wait for a promise, and computes how long to wait before a retry.
+// Timeouts of promises, and delays before retries.
 
 /**
  * Returns the result of `promise`, or throws if it takes longer than `ms` milliseconds.
@@ -15,7 +15,8 @@ export function within<Done>(ms: number, promise: Promise<Done>, late: () => Err
 
 /**
  * Returns how long to wait after attempt number `attempt`, which starts at 1. The time doubles with
- * each attempt, from `first` up to `longest`. All times have the same unit.
+ * each attempt, from `first` up to `longest`. The result has the same unit as `first` and
+ * `longest`.
  */
 export const backoff = (attempt: number, first: number, longest: number): number =>
   Math.min(longest, first * 2 ** Math.min(attempt - 1, 30));

@@ -1,7 +1,7 @@
-// Stores the anchors of a chain. An anchor is the number and hash of a block up to which the
-// service has read the chain's logs. The newest 256 anchors are stored. After a reorganization,
-// `findPosition` finds the newest anchor that is still in the chain, and removes all data from
-// later blocks. The scan then continues a few blocks below this anchor.
+// Stores the anchors of a chain. An anchor is the number and hash of a block. The service has read
+// the chain's logs up to this block. The newest 256 anchors are stored. After a reorganization,
+// `findPosition` finds the newest anchor that is still in the chain. `findPosition` also removes
+// all data from later blocks. The scan then continues a few blocks below this anchor.
 
 import type { Hex } from "executable-address";
 import { findFirstBlock } from "executable-address/status";
@@ -15,7 +15,7 @@ import type { Anchor } from "./payment.ts";
 
 const storedAnchorsMax = 256;
 
-/** Returns the newest anchor, or the newest one below block `before`. */
+/** Returns the newest anchor, or the newest anchor below block `before`. */
 export async function findAnchor(
   db: Kysely<Tables>,
   chainId: number,
@@ -67,9 +67,9 @@ export async function saveAnchor(
 }
 
 /**
- * Returns whether the anchor is still stored. Locks its row until the end of the transaction, so
- * that it cannot be deleted. The lock is an update, because that works on both SQLite and
- * PostgreSQL.
+ * Returns whether the anchor is still stored. Locks the anchor's row until the transaction ends, so
+ * that no other transaction deletes it. Uses an UPDATE to lock the row, because an UPDATE works on
+ * both SQLite and PostgreSQL.
  */
 export async function lockAnchor(
   transaction: Transaction<Tables>,
@@ -99,14 +99,15 @@ export async function forgetAnchorsAbove(
 }
 
 /**
- * If no anchor is stored, the scan starts at a block that is this much older than the oldest
- * record. No payment is expected before the creation of its record, but the clocks of the host and
- * the chain can differ.
+ * Without an anchor, the scan starts at a block that is this much older than the oldest record.
+ * Payments are expected only after their record's creation. The margin allows for different clocks
+ * of the host and the chain.
  */
 const startMarginSeconds = 3600;
 /**
- * If a reorganization removed the blocks of all anchors, the scan continues this number of blocks
- * below the oldest anchor.
+ * If a reorganization removed the blocks of all anchors, the scan continues this far below the
+ * oldest anchor. If all anchors are above the newest block, the scan continues this far below the
+ * newest block to read.
  */
 const deepReorgBlocks = 256;
 
@@ -122,8 +123,8 @@ export type Position = {
  * Finds the position from which to read blocks. After a reorganization, also removes the data from
  * blocks that were replaced.
  *
- * @returns the position. `aheadBlocks` is the block number of the newest anchor minus the number of
- *   the newest block, or 0 if there is no anchor.
+ * @returns the position; `aheadBlocks` is the newest anchor's number minus the newest block's
+ *   number, or 0 without an anchor
  */
 export async function findPosition(
   context: SweepContext,
@@ -172,8 +173,8 @@ async function goBackTo({ store, memory, report }: SweepContext, number: number)
 const linksMax = 64;
 
 /**
- * Stores the hashes of the newest block and its parent in `links`. Keeps older hashes only if it is
- * certain that their blocks are ancestors of the newest block.
+ * Stores the hashes of the newest block and its parent in `links`. Keeps older hashes only if their
+ * blocks are certainly ancestors of the newest block.
  */
 export async function noteLinks({ view, memory: { links } }: SweepContext): Promise<void> {
   const { number, hash, parentHash } = view.head;
@@ -185,8 +186,8 @@ export async function noteLinks({ view, memory: { links } }: SweepContext): Prom
 }
 
 /**
- * Returns whether the newest block is a grandchild of a block in `links`. Reads the newest block's
- * parent, which is not in `links`.
+ * Returns whether `links` contains the grandparent of the newest block. To find out, reads the
+ * newest block's parent, which is not in `links`.
  */
 async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
   const { number, parentHash } = head;
@@ -210,8 +211,8 @@ export async function isAncestor(
 }
 
 /**
- * Returns the first block to read if there is no anchor: a block an hour older than the oldest
- * record, or a block near the newest block if there are no records.
+ * Returns the first block to read if there is no anchor. This block is an hour older than the
+ * oldest record. Without records, the block is near the newest block.
  */
 async function startBlock({ store, tuning, view }: SweepContext, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();

@@ -17,13 +17,13 @@ export type FollowTuning = {
   /** The maximum number of ranges per sweep. */
   rangesPerPass: number;
   /**
-   * The number of blocks below the newest anchor that are read again, because an endpoint may have
-   * indexed their logs late.
+   * The number of blocks below the newest anchor that are read again. An endpoint may have indexed
+   * their logs late.
    */
   resweepBlocks: number;
   /**
-   * The maximum number of recipients in a query. Nodes accept 1,000 topics. With 0, there are no
-   * queries with recipients.
+   * The maximum number of recipients in a query. Nodes accept 1,000 topics. If this setting is 0,
+   * no query filters by recipient.
    */
   recipientsMax: number;
 };
@@ -38,22 +38,21 @@ type FollowStore = {
   /** Returns up to `limit` records after `seq`. If `seq` is 0, starts with the first record. */
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
   /**
-   * Reads the next records after `seq`. Returns the tokens that the chain's open records request,
-   * in lowercase, and the `seq` of the last record that was read. `isEnd` is true if this is the
-   * chain's newest record.
+   * Reads the next records after `seq`. Returns the tokens that open records request, in lowercase,
+   * and the last record's `seq`. `isEnd` is true if this is the chain's newest record.
    */
   findRequestedTokens(seq: number): Promise<RequestedTokens>;
   /** Returns the time when the oldest record was created, in Unix seconds. */
   findOldestCreation(): Promise<number | undefined>;
-  /** Returns the newest anchor, or the newest one below block `before`. */
+  /** Returns the newest anchor, or the newest anchor below block `before`. */
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
    * Saves payments. Saves the anchor in the same transaction as the last payment.
    *
-   * @param isGap whether too few endpoints returned the logs up to the anchor; payments may then be
+   * @param isGap true if too few endpoints returned the logs up to the anchor. Payments may then be
    *   missing, so the balances of all records must be read
-   * @param agreed payments that a quorum of endpoints has now returned, including payments that
-   *   were saved earlier
+   * @param agreed payments that a quorum has now returned, including payments that were saved
+   *   earlier
    */
   save(
     anchor: Anchor | undefined,
@@ -61,7 +60,9 @@ type FollowStore = {
     isGap: boolean,
     agreed: readonly Payment[],
   ): Promise<void>;
-  /** Schedules balance reads of addresses before their payments are saved. */
+  /**
+   * Schedules balance reads of addresses that received a transfer. The payments are saved later.
+   */
   wake(addresses: readonly Hex[]): Promise<void>;
   /** Removes all data that depends on blocks above `number`, including anchors. */
   undoAbove(number: number): Promise<void>;

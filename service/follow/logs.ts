@@ -1,20 +1,21 @@
 // Requests token transfers in a range of blocks from one endpoint.
 //
-// There are two forms of the query: all transfers of the listed tokens, or only transfers to this
-// service's addresses (the recipients). A busy chain has hundreds of token transfers in each block.
-// So the query with recipients uses less bandwidth if there are few addresses, and the query
-// without recipients uses less if there are many. The cheaper query is sent first. If the endpoint
-// refuses the cheaper query, the other query is sent. A single block can also be read from its
-// receipts or with one query per token.
+// The query has two forms. One form requests all transfers of the listed tokens. The other form
+// requests only transfers to this service's addresses (the recipients). A busy chain has hundreds
+// of token transfers in each block. So the query with recipients uses less bandwidth if there are
+// few addresses. The cheaper query is sent first. If the endpoint refuses the cheaper query, the
+// other query is sent. A single block can also be read from its receipts or with one query per
+// token.
 //
-// The two forms of the query find the same payments. The list of recipients is read after the
-// newest block is known, and records are never deleted. So the list contains every address whose
-// balance was read in an earlier sweep. If a record is created while logs are read, the
-// record's balance is read later, at this newest block or at a later block.
+// A query with recipients can omit a payment to a new address. The service still finds this
+// payment. A sweep first reads the newest block, and then lists the addresses of all records. So a
+// missing address belongs to a record that was created later. The service reads the balance of this
+// address at the sweep's newest block or later. The balance includes the payments that the query
+// omitted.
 //
-// The query also includes look-alikes: tokens that imitate a listed token. If an endpoint refuses
-// the query with look-alikes but accepts the query without them, the next queries to this endpoint
-// omit the look-alikes. So a flood of look-alike transfers does not delay payments.
+// The query also includes look-alikes: tokens that imitate a listed token. If an endpoint accepts
+// the query only without look-alikes, the next queries to it omit them. So a flood of look-alike
+// transfers does not delay payments.
 
 import type { Hex } from "executable-address";
 import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
@@ -44,7 +45,8 @@ import type { Anchor, Payment, Range } from "./payment.ts";
 
 /**
  * `shown`: the endpoint returned the logs. `end` is the last block of the range. `isHeavy` means
- * that the endpoint refused the usual query, but returned the single block in another way.
+ * that the endpoint refused the usual query for a single block. The block was then read in another
+ * way.
  *
  * `refused`: the endpoint answers other calls, but not this query. `isSlow` means that the endpoint
  * did not answer in time. `isLimited` means that the endpoint reported a rate limit. `statedBlocks`
@@ -70,8 +72,8 @@ const unanswered = "the endpoint did not answer the query for logs in time";
 
 /**
  * Reads the transfers in a range of blocks, including look-alikes. If the endpoint refuses one
- * query for all tokens, requests the listed tokens and the look-alikes separately. If the endpoint
- * refuses only the look-alikes, the next sweeps omit the look-alikes.
+ * query for all tokens, requests look-alikes separately. If the endpoint refuses only the
+ * look-alikes, the next sweeps omit the look-alikes.
  */
 export async function readLogs(
   client: EndpointClient,
@@ -117,9 +119,8 @@ function tokensOf({ chain, memory }: Pick<SweepContext, "chain" | "memory">) {
 }
 
 /**
- * Sends the cheaper form of the query, and the other form if the endpoint refuses the cheaper form.
- * If an endpoint refuses a query with recipients and accepts the same query without recipients,
- * later queries to this endpoint have no recipients.
+ * Sends the cheaper form of the query. If the endpoint refuses it, sends the other form. If an
+ * endpoint accepts a query only without recipients, later queries to it have no recipients.
  */
 async function readTokens(
   client: EndpointClient,
@@ -147,10 +148,10 @@ async function readTokens(
 
 /**
  * Requests the transfers of a range in one form. An endpoint that is behind returns no logs for
- * blocks that it does not have. So the hash of the last block is requested before and after the
- * logs, and both hashes must be equal. The hash is not requested if the last block is the chain's
- * newest block and the endpoint has already returned this block or a later one. The logs of this
- * block are read again later.
+ * blocks that it does not have. So the last block's hash is requested before and after the logs.
+ * Both hashes must be equal. If the last block is the chain's newest block, the endpoint may have
+ * returned it or a later block already. The hash is then not requested. The logs of this block are
+ * read again later.
  */
 function readInForm(
   form: Form,
@@ -190,12 +191,11 @@ function refusalOf(error: CallError, { from, to }: Range): LogsAnswer {
 }
 
 /**
- * Requests the transfers in blocks after `anchor` from a quorum of endpoints, with one query per
- * endpoint. Returns every transfer that at least one of these endpoints returns. Also reads the
- * anchor's block from the first endpoint, to check that the block is still in the chain.
+ * Requests the transfers after `anchor` from a quorum of endpoints, with one query each. Returns
+ * every transfer that at least one of these endpoints returns. Also checks with the first endpoint
+ * that the anchor's block is still in the chain.
  *
- * @returns undefined if the anchor is no longer in the chain, or if an endpoint fails or refuses
- *   the query
+ * @returns undefined if the anchor is no longer in the chain, or if a query fails
  */
 export async function transfersSince(
   { view, chain, ...of }: Pick<SweepContext, "view" | "chain" | "memory" | "tuning">,
@@ -225,7 +225,7 @@ export async function transfersSince(
 
 /**
  * Reads the transfers of one block after the endpoint has refused the usual query. Sends one query
- * per token, and then reads the block's receipts if the endpoint refuses these queries too.
+ * per token. If the endpoint refuses these queries too, reads the block's receipts.
  */
 async function readBlock(
   client: EndpointClient,
@@ -282,10 +282,7 @@ const logsCall = ({ from, to }: Range, tokens: readonly Hex[], form?: Form): Cal
   ],
 });
 
-/**
- * Returns the logs in a list of receipts. If the list contains logs instead of receipts, returns
- * the list.
- */
+/** Returns the logs in `result`, which is a list of logs or a list of receipts. */
 function logsIn(result: unknown): unknown[] {
   if (!Array.isArray(result)) throw unlike("a list of logs", result);
   return result.flatMap((entry) => (Array.isArray(entry?.logs) ? entry.logs : [entry]));
@@ -293,8 +290,8 @@ function logsIn(result: unknown): unknown[] {
 
 /**
  * Returns the payments among `logs`, and the number of transfers. Logs that are not token transfers
- * are ignored. A small transfer of a look-alike is not a payment, unless an open address requests
- * the token.
+ * are ignored. A small transfer of a look-alike is a payment only if an open address requests the
+ * token.
  */
 function transfersIn(
   logs: unknown,
@@ -333,18 +330,18 @@ function transfersIn(
 /** The recipients of a query, or undefined for a query for all transfers. */
 type Form = readonly Hex[] | undefined;
 
-/** The approximate size of a recipient in a request, and of a log in a response, in bytes. */
+/** Approximate sizes of a recipient in a request, and of a log in a response. */
 const bytes = { recipient: 69, log: 630 };
 /**
- * The assumed number of logs in a range of blocks that an endpoint refuses. Many providers return
- * at most 10,000 logs per query.
+ * The estimate `logsPerBlock` assumes that a refused range contains this number of logs. Many
+ * providers return at most 10,000 logs per query.
  */
 const refusedLogs = 10_000;
 /**
- * A query with recipients does not show how many transfers a block contains. So each of these
- * queries multiplies the estimate `logsPerBlock` by this factor. After many of these queries, the
- * estimate is so low that a query without recipients is sent. Its response shows the current number
- * of transfers per block.
+ * Only a query without recipients counts all transfers and updates the estimate `logsPerBlock`.
+ * While the estimate is too high, only queries with recipients are sent. Therefore each query with
+ * recipients multiplies the estimate by this factor. Eventually, the estimate is so low that a
+ * query without recipients is sent again.
  */
 const logsPerBlockDecay = 0.995;
 
@@ -366,9 +363,9 @@ export async function noteRecipients({ store, tuning, memory }: ListOf): Promise
 const delistedMax = 32;
 
 /**
- * Finds the unlisted tokens that are requested by open addresses. A token that the operator lists
- * only as a look-alike is also unlisted. The first call in a process reads all records. Later calls
- * read only new records.
+ * Finds the unlisted tokens that are requested by open addresses. A token also counts as unlisted
+ * if the operator lists it only as a look-alike. The first call in a process reads all records.
+ * Later calls read only new records.
  */
 export async function noteDelisted({ chain, store, memory }: SweepContext): Promise<void> {
   const { delisted } = memory;

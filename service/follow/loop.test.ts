@@ -122,7 +122,7 @@ describe("a chain's loop", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("returns the last noted block from `readHead` for up to two poll intervals", async () => {
+  test("requests no block for two poll intervals after the executor reported one", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

@@ -1,13 +1,14 @@
 // Calls the subscribers of one chain in one process whenever the chain's newest block changes. An
-// iteration of the loop (a turn) starts when there is a new block, and again when the executor has
-// saved the payments up to this block. An iteration also starts after each poll interval, because
-// some work is due at a certain time even if the chain produces no blocks.
+// iteration of the loop (a turn) starts:
+// - when there is a new block
+// - when the executor has saved the payments up to this block
+// - after each poll interval, because some work is due at a certain time
 //
-// In a process with an executor, the executor normally requests the newest blocks, and passes them
-// to this loop. The loop requests a block itself only if the executor has not requested a block for
-// two poll intervals. This happens if the executor is busy, if another process has the chain's
-// lease, or if the executor polls less often because no address is open (executor/rest.ts). In a
-// process without an executor, the loop requests every block.
+// In a process with an executor, the executor normally passes the newest blocks to this loop. The
+// loop requests a block itself if the executor has not done so for two poll intervals. The executor
+// may be busy, or another process may have the chain's lease. The executor also polls less often if
+// no address is open (executor/rest.ts). In a process without an executor, the loop requests every
+// block.
 
 import { AsyncResource } from "node:async_hooks";
 import type { BlockReference } from "executable-address/status";
@@ -15,7 +16,7 @@ import type { Heads } from "../chain/rpc/heads.ts";
 
 export type ChainLoop = {
   /**
-   * Calls `run` now and in each iteration, but never twice at the same time. If an iteration starts
+   * Calls `run` now and in each iteration. Two calls of `run` never overlap. If an iteration starts
    * while `run` is running, calls `run` again after it has finished. `run` must not reject.
    *
    * @returns a function that ends the subscription, and resolves when the current call has finished
@@ -48,8 +49,8 @@ export function openChainLoop(heads: Heads, pollMs: number): ChainLoop {
         timer = setTimeout(startTurn, pollMs).unref();
       }
       const runs = openRuns(run);
-      // An HTTP request that reads the newest block can start an iteration. Without `bind`, the
-      // iteration would run in the async context of this request.
+      // An HTTP request that reads the newest block can start an iteration of the loop. `bind`
+      // prevents the iteration from running in the async context of that request.
       const start = AsyncResource.bind(runs.start);
       starts.add(start);
       start();

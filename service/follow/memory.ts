@@ -1,4 +1,5 @@
-// The memory that a chain's sweeps share. The sweeps stay correct if the memory is lost.
+// The data that the sweeps of a chain share in memory. Sweeps are correct without this data, so it
+// can be lost in a restart.
 
 import type { Hex } from "executable-address";
 import type { Anchor, Payment } from "./payment.ts";
@@ -6,12 +7,20 @@ import type { Anchor, Payment } from "./payment.ts";
 export type FollowMemory = {
   /** The number of the current sweep. */
   sweepNumber: number;
-  /** The hash of the newest block in the last sweep that read all unread blocks. */
+  /**
+   * The hash of the newest block in the last sweep that read all unread blocks. The next sweep has
+   * nothing to read if the newest block still has this hash.
+   */
   readHead: Hex | undefined;
-  /** The newest block that `readTip` (sweep.ts) has read before older blocks; -1 if none. */
+  /**
+   * The newest block that `readTip` (sweep.ts) has read; -1 if none. `readTip` reads the newest
+   * blocks before older ones.
+   */
   tip: number;
   /**
-   * The last block whose logs were refused, and the number of sweeps in which they were refused.
+   * The last block whose logs were refused, and the number of sweeps with refusals. If the
+   * preceding block reached the maximum number, this block gets that number immediately. This block
+   * then becomes a gap too.
    */
   refused: { number: number; sweeps: number } | undefined;
   /**
@@ -20,7 +29,7 @@ export type FollowMemory = {
    */
   heavyBlock: number;
   /**
-   * For each endpoint (by name), the last block up to which the endpoint has returned all logs
+   * The progress of each endpoint, by name. Up to this block, the endpoint has returned all logs
    * since the newest anchor.
    */
   shown: Map<string, Anchor>;
@@ -32,13 +41,13 @@ export type FollowMemory = {
    */
   savedLogs: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /**
-   * Saved payments that less than a quorum of endpoints has returned, by block hash and log.
-   * `shownBy` contains the names of these endpoints.
+   * Saved payments that fewer endpoints than a quorum have returned, by block hash and log.
+   * `shownBy` contains the names of the endpoints that returned the payment.
    */
   unagreed: Map<string, { payment: Payment; shownBy: Set<string> }>;
   /**
-   * The addresses of the records up to `seq`. Once there are too many addresses for a query, no
-   * more addresses are added.
+   * The addresses of the records up to `seq`. Addresses are added until the list is too long for
+   * one query.
    */
   recipients: { seq: number; list: Hex[] };
   /**

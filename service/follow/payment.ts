@@ -1,4 +1,4 @@
-// The payments that a sweep finds, and the blocks in which it finds them.
+// Types for the payments that a sweep finds, and for blocks and ranges of blocks.
 
 import type { Hex } from "executable-address";
 

@@ -1,6 +1,6 @@
 // Reads the logs of one range of blocks from as many endpoints as necessary. After a refusal,
-// decides whether the range must be read again in smaller parts, and which endpoints are asked next
-// time. sweep.ts decides which ranges to read, and logs.ts writes the query for one endpoint.
+// decides whether to read the range again in smaller parts. Also decides which endpoints to ask
+// next time. sweep.ts selects the ranges, and logs.ts queries one endpoint.
 
 import type { Hex } from "executable-address";
 import {
@@ -20,14 +20,13 @@ type Refused = Extract<LogsAnswer, { kind: "refused" }> & { client: EndpointClie
 type RangeAnswer = LogsAnswer & { client: EndpointClient };
 
 /**
- * The result for a range. `refusal` is set if too few endpoints returned the range. A range of
- * several blocks must then be read again in smaller parts.
+ * The result for a range of blocks. If too few endpoints returned the range, `refusal` is an answer
+ * that refused it. A range of several blocks must then be read again in smaller parts.
  */
 export type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
- * Reads the logs of a range from `count` endpoints, or from fewer if not enough endpoints return
- * the logs.
+ * Reads the logs of a range from up to `count` endpoints.
  *
  * @throws {ChainUnavailable} if no endpoint answers, or if two endpoints have different blocks
  */
@@ -51,10 +50,7 @@ export async function readRange(
   return { shown, refused, refusal: isRead ? undefined : refusal };
 }
 
-/**
- * Asks one endpoint after another until `count` endpoints have returned the range with the same
- * last block.
- */
+/** Asks the endpoints in order until `count` have returned the range with the same last block. */
 async function requestRange(
   context: SweepContext,
   range: Range,
@@ -83,8 +79,8 @@ function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | u
 }
 
 /**
- * If `count` endpoints returned the same last block, ignores each endpoint that returned a
- * different last block. So a single endpoint that returns wrong blocks cannot stop the scan.
+ * If `count` endpoints agree on the range's last block, ignores the endpoints that returned another
+ * block. So a single endpoint that returns wrong blocks cannot stop the scan.
  */
 function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
   const agreed = findAgreedHash(answers, count);
@@ -107,10 +103,10 @@ function assertOneEnd(shown: readonly Shown[]): void {
 }
 
 /**
- * Decides whether to read a range again in smaller parts after some endpoints returned the range
- * and others refused it. Returns false if the remaining endpoints are enough for a quorum. Also
- * returns false if no endpoint was slow and the refusing endpoints refuse even a single block:
- * smaller parts would not help, and each block would then count as a gap.
+ * Returns whether to read a range again in smaller parts, after some endpoints refused it. Smaller
+ * parts are not necessary if the other endpoints are enough for a quorum. Smaller parts do not help
+ * if the refusing endpoints refuse even a single block. Smaller parts may help if an endpoint was
+ * too slow for the range.
  *
  * @param failed the number of endpoints that did not return the range
  */
@@ -130,8 +126,9 @@ async function mustReadSmaller(
 }
 
 /**
- * Returns whether all `refused` endpoints also refuse a single block, so that a smaller range does
- * not help. An endpoint that refuses a single block is not asked for logs in the next sweeps.
+ * Returns whether every endpoint in `refused` also refuses the logs of the range's last block. If
+ * so, smaller ranges do not help. An endpoint that refuses a single block is not asked for logs in
+ * the next sweeps.
  */
 async function refuseSingleBlock(
   context: SweepContext,
@@ -157,8 +154,8 @@ function orderEndpoints(context: SweepContext, blocks: number): EndpointClient[]
 }
 
 /**
- * Returns the endpoints that were not slow recently and did not refuse all logs recently, or all
- * endpoints if there are none.
+ * Returns the endpoints to ask for logs. Omits endpoints that were recently too slow for a log
+ * query or refused all logs. If no endpoint remains, returns all endpoints.
  */
 function findWilling(context: SweepContext): EndpointClient[] {
   const { memory, view } = context;
@@ -182,10 +179,10 @@ export function computeRangeBlocks(context: SweepContext): number {
 }
 
 /**
- * Reduces the maximum number of blocks per query for every endpoint that did not return the range.
- * The new maximum is described at {@link shrinkLogRange}.
+ * Reduces the maximum range of each endpoint that failed to return the range.
+ * {@link shrinkLogRange} computes the new maximum.
  *
- * @returns false if the sweep must end because the endpoint was slow or reported a rate limit
+ * @returns false if the sweep must end because of a slow endpoint or a rate limit
  */
 export function shrinkRange(
   context: SweepContext,
@@ -202,8 +199,8 @@ export function shrinkRange(
 }
 
 /**
- * Returns the names and error messages of the endpoints that refuse all logs, or undefined if the
- * other endpoints are enough for a quorum.
+ * Returns undefined if enough endpoints for a quorum accept log queries. Otherwise, returns the
+ * names and error messages of the endpoints that refuse all logs.
  */
 export function explainNoQuorum(context: SweepContext): string | undefined {
   const { view } = context;

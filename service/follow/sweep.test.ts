@@ -146,7 +146,7 @@ describe("sweep", () => {
     };
   };
 
-  test("limits queries to the number of blocks that the endpoint's error states", async () => {
+  test("limits later queries to the number of blocks in the endpoint's error", async () => {
     const asked: [number, number][] = [];
     const context = contextOf([limitedTo(3, asked)]);
     context.tuning = { ...context.tuning, rangesPerPass: 20 };
@@ -397,7 +397,7 @@ test("sweep reads old logs even if one of three endpoints returns wrong block ha
   }
 });
 
-describe("sweep, if only one of two endpoints returns a transfer", () => {
+describe("sweep with two endpoints", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const logAt = (amount: bigint) => ({
     ...{ address: token, data: wordOf(amount), logIndex: "0x0" },
@@ -428,7 +428,7 @@ describe("sweep, if only one of two endpoints returns a transfer", () => {
     };
   };
 
-  test("saves the transfer without reporting it as agreed", async () => {
+  test("saves a transfer from only one endpoint, but reports no quorum for it", async () => {
     for (const shown of [
       [() => [25n], () => []],
       [() => [], () => [25n]],
@@ -440,7 +440,7 @@ describe("sweep, if only one of two endpoints returns a transfer", () => {
     }
   });
 
-  test("reports the transfer as agreed only once, after both endpoints returned it", async () => {
+  test("reports a quorum for a transfer once, after both endpoints have returned it", async () => {
     const once = { saved: ["25"], agreed: ["25"] };
     assert.deepEqual(await sweepTimes([() => [25n], () => [25n]], 6), once);
     let sweeps = 0;

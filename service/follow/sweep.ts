@@ -1,19 +1,17 @@
 // Finds payments in the transfer logs of tokens. A sweep reads the blocks after the cursor, which
-// is the newest anchor (anchors.ts). If a transfer goes to one of this service's addresses, the
-// payment is saved, and the address's balance is read later. Only balances decide what happens
-// next. So an invented log causes only an unnecessary read, but a missing log would hide a payment.
-// Therefore the cursor normally moves past a block only after a quorum of endpoints has returned
-// the block's logs.
+// is the newest anchor (anchors.ts). Transfers to this service's addresses are saved as payments. A
+// payment only triggers a later read of the address's balance. All further decisions depend on the
+// balance. So an invented log causes only an unnecessary read. A missing log would hide a payment.
+// So the cursor normally moves past a block only after a quorum has returned its logs.
 //
-// The limits of a provider do not stop the scan. If an endpoint refuses a range of blocks, the
-// range is requested in smaller parts, and each part is saved. A block is a gap if no endpoint
-// returns its logs, or if one endpoint returns its logs and the others refuse. The cursor then
-// moves past the block, and the balances of all records are read.
+// The limits of a provider do not stop the scan. If an endpoint refuses a range of blocks, smaller
+// parts are requested and saved. A single block becomes a gap if refusals leave too few endpoints
+// for a quorum. The cursor moves past a gap. Payments may be missing, so the balances of all
+// records are read.
 //
-// If one query cannot contain all unread blocks, the newest blocks are read first, so that a new
-// payment does not have to wait for the older blocks. The logs of the newest blocks only schedule
-// reads of balances. The cursor does not move, and these blocks are read again after the older
-// blocks.
+// If one query cannot contain all unread blocks, the newest blocks are read first. New payments
+// then do not wait for the older blocks. The logs of the newest blocks only schedule reads of
+// balances. The cursor does not move, and these blocks are read again after the older blocks.
 
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import { findPosition, isAncestor, noteLinks, type Position } from "./anchors.ts";
@@ -29,34 +27,31 @@ import {
 } from "./range.ts";
 
 /**
- * An anchor normally needs a quorum of endpoints that have returned all blocks up to the anchor. An
- * anchor needs no quorum if its block is a gap, or if it is more than this number of blocks behind
- * the newest block to read.
+ * Normally, an anchor is saved only after a quorum has returned all blocks up to the anchor. A gap
+ * needs no quorum. Blocks more than this number below the newest block to read need no quorum
+ * either.
  */
 const uncorroboratedBlocksMax = 256;
 /**
- * Each sweep asks only one endpoint if at most this number of blocks is unread and one query
- * can contain all unread blocks.
+ * A sweep needs only one endpoint's logs if at most this number of blocks is unread. One query must
+ * be able to contain these blocks. Otherwise, the sweep needs logs from a quorum.
  */
 const tipBlocksMax = 32;
 /**
- * If the newest anchor is at most this number of blocks above the newest block, the endpoints are
- * behind. If the difference is larger, the chain was reset or the anchor was wrong.
+ * Endpoints are behind if the newest anchor is at most this far above the newest block. If the
+ * difference is larger, the chain was reset or the anchor was wrong.
  */
 const lagBlocksMax = 64;
-/**
- * The maximum number of ranges near the newest block that a sweep reads before it continues
- * with older blocks.
- */
+/** The maximum number of ranges near the newest block that a sweep reads before older blocks. */
 const tipRangesMax = 3;
-/** A block becomes a gap after this number of sweeps in which no endpoint returned its logs. */
+/** A block becomes a gap if no endpoint returns its logs in this number of sweeps. */
 const refusalsMax = 3;
 
 /**
  * Reads the logs up to the newest block that has enough confirmations, and saves the payments.
  *
- * @returns `upTo` is the last block up to which all blocks were read. `isOld` is true if the
- *   endpoints are behind an anchor from an earlier sweep.
+ * @returns `upTo` is the last block up to which all blocks have been read. `isOld` is true if the
+ *   endpoints' newest block is below an earlier anchor.
  */
 export async function sweep(context: SweepContext): Promise<{ upTo: number; isOld: boolean }> {
   const { chain, memory, view, tuning } = context;
@@ -71,13 +66,12 @@ export async function sweep(context: SweepContext): Promise<{ upTo: number; isOl
   if (!(await readTip(context, cursor, target))) return { upTo: cursor, isOld: false };
   const steps: Steps = {
     target,
-    // Near the newest block, only the endpoint that has returned the fewest blocks is asked. So
-    // after a few sweeps, two endpoints have returned each block. For older blocks, a quorum is
-    // asked in the same sweep, because the cursor would otherwise be slower than the chain.
+    // If few blocks are unread, each sweep asks only the endpoint that is farthest behind. After a
+    // few sweeps, two endpoints have returned each block. If many blocks are unread, each sweep
+    // asks a quorum, so that the cursor can catch up.
     count: target - cursor <= Math.min(tipBlocksMax, computeRangeBlocks(context)) ? 1 : view.quorum,
-    // If the newest anchor is above the newest block, either the endpoints are behind or the chain
-    // was reset. After a reset, the anchors above the newest block are wrong, and a new anchor
-    // could hide the reset.
+    // If the newest anchor is above the newest block, the chain may have been reset. The anchors
+    // would then be wrong, and a new anchor could hide the reset.
     savesAnchors: aheadBlocks <= 0,
   };
   for (let ranges = 0; ranges < tuning.rangesPerPass && position.next <= target; ranges++) {
@@ -88,7 +82,7 @@ export async function sweep(context: SweepContext): Promise<{ upTo: number; isOl
   return { upTo: position.next - 1, isOld: aheadBlocks > 0 && aheadBlocks <= lagBlocksMax };
 }
 
-/** `count`: how many endpoints must return a range. */
+/** `count`: the number of endpoints that must return each range. */
 type Steps = { target: number; count: number; savesAnchors: boolean };
 
 /**
@@ -118,10 +112,10 @@ async function readNext(context: SweepContext, position: Position, steps: Steps)
 }
 
 /**
- * Saves the transfers of a range and updates the position. Also saves an anchor if the range was
- * read reliably.
+ * Saves the transfers of a range and updates the position. Also saves an anchor if the rules at
+ * {@link uncorroboratedBlocksMax} allow it.
  *
- * @param refused set if the range is a gap: the message of the refusal
+ * @param refused the error message of the refusal if the range is a gap; otherwise undefined
  */
 async function movePast(
   context: SweepContext,
@@ -146,10 +140,10 @@ async function movePast(
 
 /**
  * Reads the newest blocks first if one query cannot contain all unread blocks. Reads the blocks
- * that are new since the last call, and reads a few earlier blocks again, because an endpoint may
+ * that are new since the last call. Also reads a few earlier blocks again, because an endpoint may
  * have indexed their logs late.
  *
- * @returns false if the sweep must end because an endpoint was slow or reported a rate limit
+ * @returns false if the sweep must end because of a slow endpoint or a rate limit
  */
 async function readTip(context: SweepContext, cursor: number, target: number): Promise<boolean> {
   const { memory, store, tuning, view } = context;
@@ -166,8 +160,8 @@ async function readTip(context: SweepContext, cursor: number, target: number): P
     const known = await store.matchAddresses([...paid]);
     if (known.length > 0) await store.wake(known);
     if (reading.refusal) {
-      // If even a single block is refused, the sweep continues with the older blocks. The
-      // refused block becomes a gap after the older blocks have been read.
+      // If the logs of a single block are refused, the sweep continues with the older blocks. The
+      // refused block can become a gap later, when the cursor reaches it.
       return range.from === to || shrinkRange(context, reading, range);
     }
     to = range.from - 1;
@@ -177,9 +171,10 @@ async function readTip(context: SweepContext, cursor: number, target: number): P
 }
 
 /**
- * Counts the sweeps in which the logs of a block were refused, and returns whether the block is
- * now a gap. A block is a gap after {@link refusalsMax} such sweeps. It is a gap immediately if
- * one endpoint returned its logs, or if the preceding block became a gap.
+ * Counts the sweeps in which a block's logs were refused. Returns whether the block is now a gap.
+ * Normally, a block becomes a gap after {@link refusalsMax} sweeps with refusals. A block becomes a
+ * gap immediately if at least one endpoint returned its logs. The same is true if the preceding
+ * block reached this number of sweeps.
  */
 function isGapDue({ memory }: SweepContext, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
@@ -195,7 +190,9 @@ async function readAnchor({ view }: SweepContext, number: number): Promise<Ancho
   return { number, hash: blockOf(resultOf(answer)).hash };
 }
 
-/** Notes that an endpoint has returned the logs of all blocks from the cursor up to `end`. */
+/**
+ * Updates the endpoint's progress to `end` if the range leaves no hole after its earlier progress.
+ */
 function noteShown(
   { memory }: SweepContext,
   name: string,
@@ -208,8 +205,8 @@ function noteShown(
 }
 
 /**
- * Returns the newest block up to which a quorum of endpoints has returned all logs, or undefined if
- * there is no such block above the cursor.
+ * Returns the newest block up to which a quorum has returned all logs. Returns undefined if no such
+ * block is above the cursor.
  */
 async function findAgreedAnchor(
   context: SweepContext,
@@ -269,8 +266,8 @@ async function saveTransfers(
 }
 
 /**
- * Returns the key of a payment. The key includes the payer and the amount, so that an invented log
- * cannot hide a real log with the same index.
+ * Returns the key of a payment. The payer and amount prevent an invented log from hiding a real log
+ * with the same index.
  */
 const toKey = ({ logIndex, address, token, payer, amount, transactionHash }: Payment) =>
   `${logIndex} ${address} ${token} ${payer} ${amount} ${transactionHash}`;

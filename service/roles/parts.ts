@@ -16,8 +16,8 @@ import { openStore } from "./open-store.ts";
 export type RoleParts = {
   log: Logger;
   /**
-   * Functions that close the parts of the service, called in reverse order, so that a part is
-   * closed after the parts that use it.
+   * Functions that close the parts of the service. These functions run in reverse order, so that a
+   * part is closed after the parts that use it.
    */
   stops: (() => unknown)[];
   metrics: Metrics;
@@ -30,8 +30,7 @@ export type RoleParts = {
 };
 
 /**
- * @param stops receives a close function for each opened part, so that the caller can close them
- *   even if a later part cannot be opened
+ * @param stops receives each opened part's close function, also if a later part fails to open
  * @throws if the database or the chains cannot be opened
  */
 export async function openParts(

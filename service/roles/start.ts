@@ -16,23 +16,21 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
   const draining = new AbortController();
   try {
     const parts = await openParts(config, log, stops);
-    // Signals must be handled before the first request can arrive, because an unhandled signal ends
-    // the process immediately.
+    // Signals are handled before requests, because an unhandled signal ends the process
+    // immediately.
     stopOnSignal(stops, draining, log);
     stops.push(await startMetrics(parts.metrics, config, log));
     await api?.startApi(config, parts, draining.signal);
     if (!draining.signal.aborted) executor?.startExecutorRole(config, parts);
   } catch (error) {
-    // Closes the database before the exit, because Node can crash if it exits while a thread of the
-    // store is starting.
+    // Closes the database, because Node can crash if it exits while a store's thread is starting.
     await stopAll(stops, log);
     throw error;
   }
 }
 
 /**
- * Serves the metrics on a separate port. A worker opens no port for metrics, and sends its metrics
- * to the process that started the worker.
+ * Serves the metrics on a separate port. A worker sends its metrics to its parent process instead.
  *
  * @returns a function that closes the server, if there is one
  */

@@ -1,4 +1,5 @@
-// Tests which allowances a check finds. findings.test.ts tests an allowance of the token itself.
+// Tests that a check reports Permit2 allowances that remain after the calls. findings.test.ts tests
+// allowances in the token contract.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

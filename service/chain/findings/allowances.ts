@@ -44,14 +44,18 @@ export async function findAllowances(
   });
 }
 
-/** An allowance. `at` is the index of the last call that sets it. */
+/**
+ * An allowance that a call of the intent sets. `at` is the index of the last call that sets the
+ * allowance.
+ */
 type Given = Approval & { at: number; target: Hex };
 
 function givenIn({ intent }: StatusSubject): Given[] {
   const found = new Map<string, Given>();
   intent.calls.forEach((call, at) => {
     const approval = approvalOf(call);
-    // A collection of NFTs has no allowance in base units. The payment page warns of these calls.
+    // Allowances for NFT collections are not amounts, so they are not checked here. The payment
+    // page warns of calls that set such an allowance.
     if (!approval?.isUsable || approval.kind === "collection") return;
     const { target } = call;
     found.set(`${target}${approval.token}${approval.spender}`, { ...approval, at, target });
@@ -59,10 +63,13 @@ function givenIn({ intent }: StatusSubject): Given[] {
   return [...found.values()];
 }
 
-/** A call whose answer limits the amount that the spender of an allowance can take. */
+/** A view call that returns the maximum amount that the spender of an allowance can take. */
 type Limit = { of: Given; in: "token" | "permit2"; question: Question };
 
-/** A spender of Permit2 also needs the allowance that Permit2 has in the token. */
+/**
+ * Returns the view calls that read all limits of an allowance. An allowance in Permit2 has two
+ * limits. Permit2 limits the spender, and the token limits Permit2.
+ */
 function limitsOf(given: Given, owner: Hex): Limit[] {
   const { kind, target, token, spender } = given;
   const inToken = (by: Hex): Limit => {
@@ -77,7 +84,7 @@ function limitsOf(given: Given, owner: Hex): Limit[] {
 
 /** Returns 0 if the contract gives no valid answer. */
 function readLimit(limit: Limit, reply: Reply, { timestamp }: BlockReference): bigint {
-  // Permit2 returns the amount, the last second in which the spender can use it, and a nonce.
+  // Permit2 returns the amount, the last second in which it can be used, and a nonce.
   const words = limit.in === "permit2" ? 3 : 1;
   if (!reply?.succeeded || size(reply.data) !== 32 * words) return 0n;
   const amount = hexToBigInt(sliceHex(reply.data, 0, 32));

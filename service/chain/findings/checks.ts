@@ -1,6 +1,6 @@
 // Checks an intent before anyone pays its address. Simulates the execution as if the address were
-// paid, and looks for problems with the token and the contracts. Each finding has a path in the
-// intent and a suggested change. spec/service.md, "Check", lists the kinds of findings.
+// paid. Also looks for problems with the token and the contracts. Each finding has a path in the
+// intent and a suggested change. See spec/service.md, "Check".
 
 import { type Hex, isAddress } from "executable-address";
 import type { Finding, Note, Simulation } from "executable-address/client";
@@ -43,9 +43,11 @@ export function openChecks(chain: CheckedChain): CheckSubject {
 export type CheckedChain = SimulatedChain & Depths & { others?: () => readonly OtherChain[] };
 
 /**
- * Finds likely mistakes in an intent. Remaining allowances, token fees, and calls whose work
- * depends on gas are found only on nodes with eth_simulateV1. spec/decisions.md, "Check", gives the
- * number of calls to the node.
+ * Finds likely mistakes in an intent. spec/decisions.md, "Check", gives the number of calls to the
+ * node. Three kinds of mistakes are found only if the node supports eth_simulateV1:
+ * - allowances that remain after the calls
+ * - token fees
+ * - calls that do less work with less gas
  *
  * @param simulation the simulated execution of `subject`; all data is read at its block
  * @throws {ChainUnavailable} if the chain cannot be read
@@ -102,8 +104,8 @@ async function findFindings(
     ...findLeftOver(simulation, subject),
     ...allowances,
     ...recovery.findings,
-    // If the calls fail for some senders, the estimate may fail for the same reason, so gas
-    // findings are omitted.
+    // If the calls fail for some senders, the gas estimate may fail too. Gas findings are then
+    // omitted.
     ...(later.some(({ code }) => code === "depends_on_executor") ? [] : gas),
   ];
   return { findings, notes: [...notesOf(subject, codes, pausable), ...recovery.notes] };
@@ -111,8 +113,7 @@ async function findFindings(
 
 /**
  * Returns state overrides that give the address the requested amount plus one base unit. token.ts
- * uses the extra unit to simulate a transfer. Returns no overrides if the address is already
- * funded.
+ * simulates a transfer of the extra unit. Returns no overrides if the address is already funded.
  */
 async function assumeFunding(
   chain: CheckedChain,
@@ -126,12 +127,13 @@ async function assumeFunding(
   return assumed && { state: assumed, balance: amount + 1n };
 }
 
-/** A check finds out for at most this number of addresses whether the token blocks them. */
+/** The maximum number of addresses for which a check asks the token whether it blocks them. */
 const blockedMax = 4;
 
 /**
- * Returns the paths of addresses that the token blocks. Calls the token only if a call of the
- * intent fails, or if the token could not be sent to `recovery`.
+ * Finds addresses in the intent that the token blocks, and returns their paths. Checks the
+ * `recovery` address only if a simulated transfer to it fails. If a call of the intent fails, also
+ * checks the addresses in that call.
  */
 async function findBlockedPlaces(
   { rpc }: CheckedChain,

@@ -1,7 +1,6 @@
-// Reads properties of the contracts in an intent: whether they are proxies, whether they are
-// paused, and whether they could ever move a token. A proxy can change its behavior before the
-// address is paid. A check cannot rule out such a change, and a proxy is not a mistake in the
-// intent. So a proxy is reported as a note and not as a finding.
+// Finds out whether an intent's contracts are proxies, are paused, or could move a token. A proxy
+// can change its behavior between the check and the payment. No check can predict such a change.
+// But using a proxy is not a mistake, so proxies are notes and not findings.
 
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
@@ -31,8 +30,8 @@ export async function readCodes(
 export const isDelegating = (code: Hex): boolean => code.length === 48 && code.startsWith("0xef01");
 
 /**
- * The slots in which proxies store the address of their implementation: two from EIP-1967, and one
- * from older OpenZeppelin versions.
+ * The slots in which proxies store the address of their implementation. Two are from EIP-1967, and
+ * one is from older OpenZeppelin versions.
  */
 const proxySlots = [
   "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc",
@@ -53,8 +52,9 @@ const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);
 const moving: ReadonlySet<string> = new Set(["a9059cbb", "095ea7b3"]);
 
 /**
- * Returns whether the code could move tokens: it makes calls, and it either contains the selector
- * of a token function or forwards its caller's calldata. The result may be a false positive.
+ * Returns whether the code could move tokens. Code that contains CALLCODE or DELEGATECALL could
+ * always move tokens. Other code must contain a CALL. It must also contain a token function's
+ * selector, or a CALLDATACOPY to forward any selector. The result may be a false positive.
  */
 export function canMoveTokens(code: Hex): boolean {
   const bytes = withoutMetadata(Buffer.from(code.slice(2), "hex"));

@@ -1,5 +1,6 @@
-// Tests every kind of finding on a chain. Each test checks an intent with the mistake (the trap)
-// and a similar intent without it (the twin). The twin must also execute after a normal payment.
+// Tests every kind of finding on a chain. Each test checks two similar intents. The trap contains
+// the mistake, and the twin does not. The test also pays the twin's address, and the execution must
+// succeed.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -103,7 +104,7 @@ async function giver(receiver: Hex): Promise<Hex> {
 let creations = 0n;
 /**
  * Returns a call that deploys a contract, and the contract's address. The last 36 bytes of the
- * calldata are the init code, and the contract's code is one STOP.
+ * calldata are the init code. The contract's code is one STOP.
  */
 async function creation(): Promise<{ create: Call; created: Hex }> {
   const head = concat([toHex(++creations, { size: 28 }), "0x60015ff3"]);
@@ -245,8 +246,8 @@ const pairs: Pair[] = [
     code: "recovery_is_token",
     at: "recovery",
     trap: async () => record({ recovery: await odd("NoZeroApproveToken") }),
-    // Bytecode that accepts native coin and returns 31 bytes for every call. It also contains a
-    // DELEGATECALL, which never runs.
+    // Bytecode that accepts native coin and returns 31 bytes for every call. The bytecode also
+    // contains a DELEGATECALL, which never runs.
     twin: async () => record({ recovery: await world.withCode("0x601f5ff3f4") }),
   },
   {
@@ -291,8 +292,9 @@ const pairs: Pair[] = [
     code: "work_depends_on_gas",
     at: "calls",
     trap: () => tolerating("tryWorkWithHalf(uint256 items)", "15"),
-    // The target forwards all of its gas to the work. If the work runs out of gas, little gas is
-    // left, and the factory reverts.
+    // The target gives almost all of its gas to an inner call. If the inner call runs out of gas,
+    // less than a quarter of the gas is left. The factory then reverts, so incomplete work cannot
+    // succeed.
     twin: () => tolerating("tryWork(uint256 depth, uint256 items)", "1", "15"),
   },
   {
@@ -335,8 +337,7 @@ const visiting = (target: Hex) => record({ calls: [transfer(world.token), visit(
  */
 async function closing(seconds: number) {
   const { timestamp } = await world.client.getBlock();
-  // Bytecode: TIMESTAMP, PUSH8 the end, LT, PUSH1 the offset of JUMPDEST, JUMPI, STOP, JUMPDEST,
-  // and a revert.
+  // TIMESTAMP, PUSH8 end, LT, PUSH1 15, JUMPI, STOP, JUMPDEST, and a revert.
   const end = toHex(timestamp + BigInt(seconds), { size: 8 });
   return visiting(await world.withCode(concat(["0x4267", end, "0x10600f57005b5f5ffd"])));
 }
@@ -349,9 +350,7 @@ async function tolerating(text: string, ...args: string[]) {
   return record({ calls: [transfer(world.token), { target, function: text, args }] });
 }
 
-/**
- * Makes a record that expires in this number of seconds, on a chain with a block every two seconds.
- */
+/** Makes a record that expires after `seconds`. The chain has a block every two seconds. */
 async function expiring(seconds: number) {
   await world.client.mine({ blocks: 120, interval: 2 });
   const { timestamp } = await world.client.getBlock();
@@ -376,9 +375,9 @@ async function blocked(
 }
 
 describe("a check", () => {
-  test("is tested in this file for every kind of finding except three", () => {
-    // Other files test these findings. http/create/check.test.ts tests the finding that needs the
-    // database. recovery.test.ts tests the findings that need a second chain or many transactions.
+  test("has a test in this file for all but three kinds of findings", () => {
+    // http/create/check.test.ts tests the finding that needs the database. recovery.test.ts tests
+    // the findings that need a second chain or many transactions.
     const apart = [
       "condition_of_other_chain",
       "recovery_without_code_on",
@@ -396,14 +395,14 @@ describe("a check", () => {
       for (const { message, cure } of findings) assert.ok(message.length > 10 && cure.length > 10);
     });
 
-    test(`does not find ${code} in a similar intent that executes`, async () => {
+    test(`finds nothing in a correct intent that resembles one with ${code}`, async () => {
       const innocent = await twin();
       assert.deepEqual(await check(innocent), []);
       await payAndExecute(innocent);
     });
   }
 
-  test("finds nothing if an allowance for the Collector contract can remain", async () => {
+  test("finds nothing if an intent leaves an allowance for the Collector contract", async () => {
     await deployOnce(world.client, periphery.collector.bytecode);
     const [least, most] = [BigInt(amount), BigInt(amount) + 1n];
     const parts = payWithTolerance({ token: world.token, recipient: shop, least, most });
@@ -429,7 +428,7 @@ describe("a check", () => {
     assert.equal(found?.cure, "for 25 DMO, write 25000000");
   });
 
-  test("finds all problems except three kinds if the node lacks `eth_simulateV1`", async () => {
+  test("needs `eth_simulateV1` only for three kinds of findings", async () => {
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
       return ask(method, params);

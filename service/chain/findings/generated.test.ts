@@ -77,8 +77,8 @@ describe("generated intents", () => {
   const onShop = (text: string, ...args: string[]): Call => world.onShop(text, ...args);
 
   /**
-   * Returns random calls. In most cases, the calls spend exactly `amount`. In the other cases, the
-   * calls spend one unit more or less.
+   * Returns random calls. In most cases, the calls spend exactly `amount`. Sometimes they spend one
+   * unit more or less.
    */
   function callsFor(token: Hex, amount: bigint): Call[] {
     const spent = chance(0.9) ? amount : amount + some(3n) - 1n;
@@ -133,7 +133,7 @@ describe("generated intents", () => {
     }
   }
 
-  test("execute after a payment in 99.5 % of cases if the check finds nothing", async (t) => {
+  test("execute in at least 99.5 % of the cases if a check reports no finding", async (t) => {
     const chain = { ...world.chain, tokens };
     const check = openChecks({ ...chain, confirmations: 12, paymentConfirmations: 0 });
     const ran = { clean: 0, doubtful: 0 };

@@ -1,6 +1,8 @@
-// Finds executions that succeed now, but would fail at the expiration time, with another sender, or
-// with less gas. Also finds calls whose work depends on the gas limit, calls that need more gas
-// than the executor allows, and addresses that expire before a payment can become final.
+// Finds executions that succeed now, but would fail under other conditions. Tested conditions are
+// the expiration time, another sender, and less gas. Also finds:
+// - calls that do less work with less gas
+// - calls that need more gas than the executor allows
+// - addresses that expire before a payment can become final
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -79,14 +81,14 @@ async function readFailure(
 }
 
 /**
- * The share of `executionGasMax` that an intent may need. The rest is a margin, because the chain's
- * state can change before the address is paid.
+ * A check reports an intent that needs more than this share of `executionGasMax`. The margin is for
+ * changes of the chain's state, which can increase the required gas.
  */
 const ceilingShare = 0.95;
 
 /**
- * Finds calls that need more gas than the executor allows, and calls whose work depends on the gas
- * limit. Estimates the gas in the same way as the executor.
+ * Finds calls that need too much gas, and calls whose work depends on the gas limit. Estimates the
+ * gas in the same way as the executor.
  */
 export async function findGas(
   chain: SimulatedChain,
@@ -103,18 +105,18 @@ export async function findGas(
   if (isBeyond) {
     const used = gasUsed === null ? "" : `the execution uses ${gasUsed} gas; `;
     const message =
-      `${used}the execution needs a higher gas limit than this service's executor allows: ` +
-      `at most ${executionGasMax}, of which one call can use three quarters`;
+      `${used}the execution could exceed the gas limit of this service's executor, which is ` +
+      `${executionGasMax}; one call can use at most three quarters of this limit`;
     const cure = "split the calls among several addresses, or execute the address yourself";
     return [{ path: ["calls"], code: "gas_beyond_ceiling", message, cure }];
   }
   if (typeof estimate !== "number" || gasUsed === null) return [];
   if (!dependsOnGas(estimate, gasUsed)) return [];
   const message =
-    `with a limit of ${callGas} gas the calls use ${gasUsed}, but they also succeed with a ` +
-    `limit of ${estimate}, without some of their effects`;
+    `with a gas limit of ${callGas}, the calls use ${gasUsed} gas, but they also succeed with a ` +
+    `gas limit of ${estimate} and then do less work`;
   const cure =
-    "add a call of requireGas first, or call a contract that reverts if the gas is too low";
+    "add requireGas as the first call, or call a contract that reverts if the gas is too low";
   return [{ path: ["calls"], code: "work_depends_on_gas", message, cure }];
 }
 
@@ -142,8 +144,8 @@ async function estimateAt(
 }
 
 /**
- * `paymentConfirmations`: the number of later blocks that the executor waits for before it acts on
- * a payment. `confirmations`: the number of later blocks after which an execution is final.
+ * - `paymentConfirmations`: the number of later blocks before the executor acts on a payment
+ * - `confirmations`: the number of later blocks before an execution is final
  */
 export type Depths = { paymentConfirmations: number; confirmations: number };
 
@@ -171,8 +173,8 @@ export async function findNearExpiry(
 }
 
 /**
- * Returns the average number of seconds between blocks. The result is limited to
- * {@link blockSecondsMax}, because a chain that was halted for a while would appear slower.
+ * Returns the average number of seconds between blocks. The result is at most
+ * {@link blockSecondsMax}, because a halted chain raises the average.
  */
 async function readSecondsPerBlock(rpc: ChainRpc, block: BlockReference): Promise<number> {
   const measured = Math.min(blocksMeasured, block.number);

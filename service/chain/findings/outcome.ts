@@ -1,5 +1,5 @@
-// Finds calls that fail, and problems that remain after successful calls: money that stays at the
-// address, and money that is lost.
+// Finds calls that fail, and problems after successful calls. Such problems are money that stays at
+// the address and money that is lost.
 
 import { type Hex, type Intent, type Path, zeroAddress } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
@@ -9,7 +9,7 @@ import { callGas } from "../simulation/meter.ts";
 import { noContract, tooLittleGas } from "../simulation/revert.ts";
 import { type Codes, canMoveTokens, isDelegating } from "./contracts.ts";
 
-/** @param isExplained whether a finding about the token already explains the failure */
+/** @param isExplained whether another finding already explains why the calls fail */
 export function findFailure(
   { outcome, reason, failedCall }: Simulation,
   isExplained: boolean,
@@ -40,8 +40,8 @@ export function findFailure(
 }
 
 /**
- * Finds money that would stay at the address: a part of the requested amount that the calls do not
- * spend, and other tokens that the calls send to the address.
+ * Finds money that would stay at the address. This money is unspent, or consists of other tokens
+ * that the calls send to the address.
  */
 export function findLeftOver(
   simulation: Simulation,
@@ -75,15 +75,17 @@ export function findLeftOver(
   return findings;
 }
 
-/** An account that receives a token. `path` is the place in the intent that names the account. */
+/** An account that receives a token. `path` is the place in the intent where the account occurs. */
 type Receiver = { readonly account: Hex; readonly path: Path };
 
 const transferring = /^(transfer|safeTransfer|mint)\(address \w+, uint256 \w+\)$/;
 const pulling = /^(transferFrom|safeTransferFrom)\(address \w+, address \w+, uint256 \w+\)$/;
 
 /**
- * Returns the accounts that receive tokens: receivers in the calls, accounts whose balance grows in
- * the simulation, and `recovery`.
+ * Returns the accounts that receive tokens:
+ * - receivers in the calls
+ * - accounts whose balance grows in the simulation
+ * - `recovery`
  */
 export function receiversOf(
   { address, intent }: StatusSubject,
@@ -115,12 +117,12 @@ function placeOf(account: Hex, { calls }: Intent): Path {
 }
 
 const burnt: ReadonlySet<Hex> = new Set<Hex>(["0x000000000000000000000000000000000000dEaD"]);
-/** The lowest address that is not the zero address or a precompile's. */
+/** All addresses below this number are the zero address or reserved for precompiles. */
 const ordinaryMin = 1n << 16n;
 
 /**
- * Finds money that would be lost, because it would go to an address without an owner or to a
- * contract that cannot transfer tokens.
+ * Finds money that would be lost. The receiver has no owner, or is a contract that cannot transfer
+ * tokens.
  *
  * @param codes the code of each receiver
  */
@@ -152,8 +154,8 @@ const lost = {
 const stuck = {
   message: "the contract receives a plain transfer, but its code cannot transfer tokens",
   cure:
-    "if the contract collects tokens that you approve, approve it and call it; otherwise use a " +
-    "wallet address",
+    "if the contract collects approved tokens, approve the amount instead and then call the " +
+    "contract; otherwise use a wallet address",
 };
 
 /** @param codes the code of each call's target */

@@ -1,6 +1,6 @@
-// Simulates a series of calls on a node. With eth_simulateV1, one request runs all calls in order,
-// and each call sees the changes of the calls before it. On nodes without this method, each call is
-// a separate eth_call.
+// Simulates a series of calls on a node. With eth_simulateV1, one request runs all calls in order.
+// Each call sees the changes of the previous calls. On nodes without this method, each call is a
+// separate eth_call.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -21,7 +21,7 @@ export type Reply = { succeeded: boolean; data: Hex } | undefined;
 const questionGas = 200_000;
 
 type Replies = {
-  /** One reply per question, in the same order. */
+  /** One reply per question, in the order of the questions. */
   replies: Reply[];
   /** Whether each call saw the changes of the calls before it. */
   isSequence: boolean;

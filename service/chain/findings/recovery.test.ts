@@ -54,7 +54,7 @@ describe("recovery_without_code_on", () => {
   test("names the chain on which the contract is missing", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
-    assert.match(findings[0]!.message, /not on Second, where/);
+    assert.match(findings[0]!.message, /no code on Second: money/);
     assert.deepEqual(notes, []);
   });
 
@@ -71,7 +71,7 @@ describe("recovery_without_code_on", () => {
     assert.ok(!codesOf(findings).includes("recovery_without_code_on"));
   });
 
-  test("becomes the note `recovery_unmeasured` if the other chain is not reachable", async () => {
+  test("is replaced by `recovery_unmeasured` if the other chain is unreachable", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [silent, second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.deepEqual(codesOf(notes), ["recovery_unmeasured"]);

@@ -1,7 +1,6 @@
-// Finds a recovery address that looks like an exchange's wallet, and a recovery address that its
-// owner may not control on every chain. If somebody pays on the wrong chain, the factory sends the
-// money to `recovery` on that chain. But a smart-contract wallet may exist only on the intent's
-// chain.
+// Finds recovery addresses that look like an exchange's wallet. Also finds recovery addresses that
+// their owner may not control on every chain. The factory sends payments on the wrong chain to
+// `recovery` on that chain. But a smart-contract wallet may exist only on the intent's chain.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -23,7 +22,7 @@ const chainsMax = 16;
 const waitMs = 2000;
 /**
  * An exchange's hot wallet sends this number of transactions within days. A personal wallet rarely
- * sends as many.
+ * reaches this number.
  */
 const noncesMin = 10_000;
 
@@ -37,8 +36,7 @@ export async function findRecoveryDoubts(
   recovery: Hex,
   code: Hex,
 ): Promise<Found> {
-  // An externally owned account has the same owner on every chain, even if the account delegates to
-  // a contract.
+  // Externally owned accounts have one owner on all chains, even if they delegate to contracts.
   if (code === "0x" || isDelegating(code)) {
     return { findings: await findExchange(rpc, block, recovery), notes: [] };
   }
@@ -64,8 +62,8 @@ async function readCode({ rpc }: OtherChain, account: Hex): Promise<Hex | undefi
 function withoutCode(names: readonly string[]): Finding[] {
   if (names.length === 0) return [];
   const message =
-    `the address has a contract on this chain but not on ${names.join(", ")}, where it would ` +
-    "receive money that payers send there by mistake";
+    `the address is a contract on this chain but has no code on ${names.join(", ")}: money that ` +
+    "payers send on a wrong chain is returned to the address on that chain";
   const cure = "use an address that its owner controls on every chain, or deploy the wallet there";
   return [{ path: ["recovery"], code: "recovery_without_code_on", message, cure }];
 }

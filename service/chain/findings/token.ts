@@ -1,6 +1,6 @@
-// Finds problems with the requested token: payments or returns that would fail, and amounts that
-// were probably meant for other decimals. Tokens have no standard function that describes their
-// rules, so the check simulates transfers.
+// Finds payments and returns of the requested token that would fail. Also finds amounts that were
+// probably meant for other decimals. Tokens have no standard function that describes their rules,
+// so the check simulates transfers.
 
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -26,7 +26,10 @@ export type TokenAnswers = {
   canReturn: boolean | undefined;
   canReturnCoin: boolean | undefined;
   recoveryIsToken: boolean;
-  /** Set only if less arrives than was sent, because the token charges a fee on transfers. */
+  /**
+   * Set only if the recipient receives less than was sent. The token then charges a fee on
+   * transfers.
+   */
   arrives: { sent: bigint; received: bigint } | undefined;
 };
 
@@ -63,7 +66,7 @@ export async function askToken(
   };
 }
 
-/** @param blocked the paths in the intent at which a blocked address occurs */
+/** @param blocked the paths of addresses in the intent that the token blocks */
 export function findTokenDoubts(
   { intent }: StatusSubject,
   answers: TokenAnswers,
@@ -162,19 +165,16 @@ const usual = [18, 6, 8, 0];
 const isOrdinary = (amount: bigint, decimals: number) =>
   amount >= 10n ** BigInt(Math.max(0, decimals - 2)) && amount < 10n ** BigInt(decimals + 7);
 
-/**
- * Returns whether the amount is so small that nobody would request it, even in a valuable token
- * such as wrapped bitcoin.
- */
+/** Returns whether the amount is too small even for a valuable token such as wrapped bitcoin. */
 const isDust = (amount: bigint, decimals: number) =>
   decimals >= 6 && amount < 10n ** BigInt(Math.max(3, decimals - 6));
 
 const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(decimals + 10);
 
 /**
- * Finds an amount that was probably meant for other decimals. An ordinary amount is between a
- * hundredth of a token and ten million tokens. With the token's decimals, the amount is far outside
- * this range. With other common decimals, it is ordinary.
+ * Finds an amount that was probably scaled with the wrong number of decimals. An ordinary amount is
+ * between a hundredth of a token and ten million tokens. An amount far outside this range is
+ * reported if other common decimals make it ordinary.
  */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;

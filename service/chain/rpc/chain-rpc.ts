@@ -1,7 +1,7 @@
-// Makes the calls to a chain for which the answer of a single endpoint is sufficient. Calls the
-// endpoints in order until one answers. Waits for a rate-limited endpoint only if no other endpoint
-// is left. A call at a block names the block by its hash, so a node that does not have the block
-// returns an error.
+// Makes the calls for which the answer of a single endpoint is sufficient. Calls the endpoints in
+// order until one answers. Waits for a rate-limited endpoint only if no other endpoint is left.
+// Calls at a block contain its hash, so a node without the block returns an error. For nodes that
+// do not support hashes, these calls contain the block's number.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -36,13 +36,13 @@ export type ChainRpc = {
 
 /** The timeout of each request to an endpoint. */
 export const requestTimeoutMs = 10_000;
-/** After a failure, an endpoint is called last for this time. */
+/** After a failure, an endpoint is last in the order of calls for this time. */
 const standBackMs = 15_000;
 
 /**
  * @param urls in the order in which they are called
  * @param now milliseconds of a monotonic clock
- * @param chain if present, all users of the same URL in this process share the provider's limits
+ * @param chain if present, users of the same URL in this process share the provider's limits
  */
 export function openChainRpc(
   urls: readonly string[],
@@ -74,8 +74,7 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
         recordHealthy(record);
         if ("result" in answer!) return answer.result;
         refusal = answer!.error;
-        // Other nodes would return the same error, because it is a revert or a result of wrong
-        // parameters.
+        // The call reverted or has invalid parameters, so other nodes would return the same error.
         const kind = classifyError(method, refusal);
         if (kind === "reverted" || refusal.code === invalidParameters) break;
       } catch (error) {
@@ -97,8 +96,7 @@ export type AtBlock = {
   timestamp: number;
   /**
    * Returns the answers of each endpoint that was called.
-   * @param isUsable returns whether an answer can be used; if it returns false, the next endpoint
-   *   is called
+   * @param isUsable if it returns false for an answer, the next endpoint is called
    */
   ask(questions: Question[], isUsable: Usable): Promise<Answer[][]>;
 };
@@ -131,7 +129,7 @@ export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance
 
 /**
  * Runs a call on a node at `block`, with the state overrides.
- * @param call if `to` is absent, the node runs `data` as init code and creates no contract
+ * @param call without `to`, the node runs `data` as init code and creates no contract
  */
 export async function callAt(
   rpc: ChainRpc,
@@ -148,8 +146,8 @@ export async function callAt(
 }
 
 /**
- * Makes a call at a block. The block is named by its hash (EIP-1898), or by its number if the node
- * does not support hashes.
+ * Makes a call at a block. Names the block by its hash (EIP-1898), or by its number if the node
+ * refuses hashes.
  */
 export async function askAt(
   rpc: ChainRpc,

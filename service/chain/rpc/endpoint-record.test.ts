@@ -67,13 +67,13 @@ test("an endpoint of another chain is reported as `rpc_wrong_chain` and not used
   assert.deepEqual(events, [{ kind: "rpc_wrong_chain", rpc: "stray", found: 2 }]);
 });
 
-describe("the number of blocks in a log query", () => {
+describe("the maximum number of blocks in a log query", () => {
   const opened = () => openRecord({ name: "one", ask: async () => [] });
   const shown = (record: ReturnType<typeof opened>, times: number) => {
     for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
   };
 
-  test("grows later after each refusal, but after at most 257 accepted queries", () => {
+  test("grows again after a refusal, with a wait that increases to at most 257 queries", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     const waits: number[] = [];
@@ -88,7 +88,7 @@ describe("the number of blocks in a log query", () => {
     assert.deepEqual(waits, [1, 17, 33, 65, 129, 257, 257]);
   });
 
-  test("does not grow after queries for fewer blocks than allowed", () => {
+  test("does not grow while all queries are for a single block", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     for (let i = 0; i < 100; i++) recordLogsShown(record, 1, 5000);

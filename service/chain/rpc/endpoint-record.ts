@@ -1,10 +1,9 @@
 // Keeps one record per endpoint, with the endpoint's health, newest block, penalty points, and
-// refused requests. Only this module changes a record. The networks, the chain loop, and the
-// executor's jobs read records, and call this module to report what happened. pace.ts contains the
-// rate limits.
+// refused requests. Only this module changes a record. Other modules read records, and call this
+// module to report events. pace.ts contains the rate limits.
 //
-// `FollowMemory.shown` (follow/memory.ts) is separate, although it also has an entry per endpoint.
-// That entry belongs to one chain's loop, and a reorganization resets it.
+// The last block whose logs an endpoint returned is not in its record. follow/memory.ts stores this
+// block (`FollowMemory.shown`), because a reorganization removes it.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -27,13 +26,13 @@ const outMs = 300_000;
 const scoreHalfMs = 600_000;
 const points = { failed: 0.5, differs: 1 };
 /**
- * The maximum number of penalty points: low enough that a repaired endpoint is used normally again
- * within an hour.
+ * The maximum number of penalty points. This limit allows a repaired endpoint to recover within an
+ * hour.
  */
 const scoreMax = 20;
-/** The chain ID is read again after an endpoint has been used in this number of views (view.ts). */
+/** The number of views (view.ts) after which an endpoint's chain ID is read again. */
 const viewsPerChainCheck = 300;
-/** With each response, `answerMs` can fall to this share of its value, but not lower. */
+/** A fast response reduces `answerMs` at most to this share of its previous value. */
 const answerMsDecay = 0.8;
 
 type Mutable = {
@@ -69,45 +68,47 @@ type Mutable = {
 };
 
 /**
- * The log queries that the endpoint accepts. Sweeps are numbered by follow/sweep.ts.
+ * The log queries that the endpoint accepts. Each sweep reads the logs of new blocks and has a
+ * number (follow/sweep.ts).
  */
 type LogLimits = {
   /** The maximum number of blocks in the next query. */
   rangeBlocks: number;
   /**
-   * The longest range, in blocks, for which the endpoint returned logs. The value is reset to 0 if
-   * the endpoint later refuses a range of this length or a shorter one.
+   * The longest range, in blocks, for which the endpoint returned logs. A later refusal of this
+   * length or less resets the value to 0.
    */
   shownBlocks: number;
   /**
-   * The number of further successful queries after which a longer range is requested. When a
-   * refusal reveals the endpoint's limit, `growIn` is set to `growInNext`.
+   * How many more queries must succeed before a longer range is requested. If a refusal reveals the
+   * endpoint's limit, this count is set to `growInNext`.
    */
   growIn: number;
   growInNext: number;
   /**
-   * Set after a slow answer. The endpoint's logs are not requested before this sweep, unless no
-   * other endpoint is left.
+   * Set if the endpoint did not answer a log query in time. Before this sweep, no logs are
+   * requested from the endpoint unless no other endpoint is left.
    */
   slowUntilSweep: number;
   /**
-   * Set while the endpoint refuses all log queries. No logs are requested for `sweeps` sweeps,
-   * until sweep `untilSweep`. `message` is its error message.
+   * Set while the endpoint refuses all log queries. Before sweep `untilSweep`, no logs are
+   * requested from the endpoint unless no other endpoint is left. `sweeps` is the length of this
+   * pause, and `message` is the endpoint's error message.
    */
   refusing: { untilSweep: number; sweeps: number; message: string } | undefined;
   /** Whether the endpoint refuses log queries that filter by recipient. */
   isByTokens: boolean;
   /**
-   * The sweep from which on the logs of look-alikes are requested again, after the endpoint
-   * refused them. Otherwise 0.
+   * The sweep from which the logs of look-alikes are requested again after a refusal. 0 if these
+   * logs were never refused.
    */
   lookalikesFromSweep: number;
 };
 
 /**
- * `form` is the index of the most precise kind of gas estimate that the endpoint accepts.
- * `accountMs` is the average duration of recent simulations, by account. `withoutGasUseUntilMs` is
- * set if the endpoint does not support eth_simulateV1; the method is not used until this time.
+ * - `form`: the index of the most precise kind of gas estimate that the endpoint accepts
+ * - `accountMs`: the average duration of recent simulations, by account
+ * - `withoutGasUseUntilMs`: the time until which eth_simulateV1 is not used, after a refusal
  */
 type Estimates = {
   form: number;
@@ -168,9 +169,12 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
 
 const write = (record: EndpointRecord): Mutable => record as Mutable;
 
-/** One endpoint's part of a request that several endpoints get in parallel (round.ts). */
+/**
+ * A call that is part of a round. In a round, round.ts sends the same request to several endpoints
+ * in parallel. The round can end before all endpoints have answered.
+ */
 export type Inquiry = {
-  /** Returns whether the request has ended, so that this endpoint's answer is no longer needed. */
+  /** Returns whether the round has ended, so that this endpoint's answer is no longer needed. */
   isOver(): boolean;
   /**
    * Records that the provider rate-limits the endpoint.
@@ -180,8 +184,8 @@ export type Inquiry = {
 };
 
 /**
- * Calls the endpoint. Returns undefined if the call fails, and records the failure unless the
- * answer is no longer needed (`inquiry`).
+ * Calls the endpoint. If the call fails, records the failure and returns undefined. If the round of
+ * `inquiry` has already ended, the failure is not recorded.
  */
 export async function ask(
   state: NetworkState,
@@ -223,7 +227,10 @@ function addPoints({ clock }: NetworkState, record: Mutable, more: number): void
 export const scoreOf = ({ score }: Pick<EndpointRecord, "score">, nowMs: number): number =>
   score.points * 2 ** (-(nowMs - score.sinceMs) / scoreHalfMs);
 
-/** Returns whether to read the endpoint's chain ID in this view. Must be called once per view. */
+/**
+ * Returns whether to read the endpoint's chain ID in this view. Must be called exactly once per
+ * view, because each call counts as one view.
+ */
 export function takeChainCheck(record: EndpointRecord): boolean {
   return write(record).chainCheckIn-- <= 0;
 }
@@ -239,7 +246,8 @@ export function recordChain(state: NetworkState, record: EndpointRecord, found: 
 }
 
 /**
- * Records the endpoint's newest block. Returns the time at which the endpoint first returned it.
+ * Records the endpoint's newest block. Returns the time at which the endpoint first returned this
+ * block.
  */
 export function recordHead({ clock }: NetworkState, record: EndpointRecord, block: Block): number {
   const own = write(record);
@@ -266,9 +274,9 @@ export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
 }
 
 /**
- * Returns the endpoints to call in the next poll, except endpoints that failed recently. If all
- * failed recently, returns all. An endpoint that does not respond would delay the poll until its
- * timeout.
+ * Returns the endpoints to call in the next poll. Omits endpoints that failed recently, because
+ * waiting for their timeout would delay the poll. If all endpoints failed recently, returns all
+ * endpoints.
  */
 export function willing({ all }: NetworkState): EndpointRecord[] {
   for (const { penalty } of all.map(write)) {
@@ -280,8 +288,8 @@ export function willing({ all }: NetworkState): EndpointRecord[] {
 }
 
 /**
- * Returns the number of endpoints that have not answered for {@link outMs}. Reports each endpoint
- * once.
+ * Returns the number of endpoints that have not answered for {@link outMs}. Reports each of these
+ * endpoints once.
  */
 export function countOut({ all, clock, report }: NetworkState): number {
   for (const record of all.map(write)) {
@@ -294,14 +302,11 @@ export function countOut({ all, clock, report }: NetworkState): number {
 }
 
 /**
- * After a slow answer, an endpoint is not asked for logs for this number of sweeps, unless no
- * other endpoint is left.
+ * After a timeout of a log query, the endpoint is skipped for this number of sweeps. The endpoint
+ * is asked anyway if no other endpoint is left.
  */
 const slowSweeps = 16;
-/**
- * After an endpoint refuses the logs of look-alikes, it is not asked for these logs for this number
- * of sweeps.
- */
+/** The number of sweeps that omit the logs of look-alikes after an endpoint refuses them. */
 const lookalikesRestSweeps = 16;
 /**
  * An endpoint that refuses all logs is not asked for logs for one sweep. With each further
@@ -311,9 +316,9 @@ const refusingSweepsMax = 64;
 /** The factor by which a range of blocks grows. */
 const rangeGrowth = 1.1;
 /**
- * When an endpoint's limit is known, a longer range is requested only after `growInFirst`
- * successful ranges. With each refusal, this number doubles up to `growInMax`. So an endpoint whose
- * limit never changes eventually refuses only about one query in 256.
+ * Limits can change. So a longer range is tried after `growInFirst` successful queries at the known
+ * limit. With each refusal, this number doubles, up to `growInMax`. So a constant limit soon causes
+ * only about one refusal in 256 queries.
  */
 const [growInFirst, growInMax] = [16, 256];
 
@@ -333,8 +338,8 @@ export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMa
 
 /**
  * Records that the endpoint did not return the logs of a range of `blocks` blocks. The next range
- * has at most `statedBlocks` blocks. If the endpoint stated no number, the next range has at most
- * half of `blocks`, or the length of the longest successful range if that is more than half.
+ * has at most `statedBlocks` blocks. If the endpoint stated no number, the maximum is half of
+ * `blocks`, or `shownBlocks` if that is higher.
  *
  * @param statedBlocks the number of blocks that the endpoint says it allows, less than `blocks`
  */
@@ -377,8 +382,8 @@ export function recordLogsByTokens(record: EndpointRecord): void {
 }
 
 /**
- * Records that the endpoint refused this kind of gas estimate. More precise kinds are not requested
- * either.
+ * Records that the endpoint refused this kind of gas estimate. From then on, only less precise
+ * kinds are requested from the endpoint.
  */
 export function recordFormRefused(record: EndpointRecord, form: number): void {
   write(record).estimates.form = form + 1;

@@ -32,8 +32,8 @@ describe("httpEndpoint", () => {
   const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
   const echo = ({ id, method }: Call) => ({ jsonrpc: "2.0", id, result: method });
 
-  // Only the endpoint that does not respond has a short timeout, so that the others can answer in
-  // time even on a slow machine.
+  // "a missing response" has a short timeout, because the test waits for its end. In the other
+  // cases, the timeout must not expire even on a slow machine.
   for (const [what, given, message, timeoutMs] of [
     ["an error status", 500, "one answered with status 500", 60_000],
     ["a rate limit", 429, /^one allows no more calls for \d+ ms$/, 60_000],
@@ -47,8 +47,8 @@ describe("httpEndpoint", () => {
   ] as const) {
     test(`throws an error without the URL for ${what}`, async () => {
       answer = () => given;
-      // Only the rate-limit case has a short `patienceMs`. With a short `patienceMs`, the other
-      // cases could throw the error of the rate-limit case on a slow machine.
+      // In the case "a rate limit", the required wait must exceed `patienceMs`. In the other cases,
+      // no wait may exceed `patienceMs`, even on a slow machine.
       const options = { timeoutMs, patienceMs: given === 429 ? 500 : 60_000 };
       await assert.rejects(httpEndpoint("one", url, options).ask(calls), {
         name: "ChainUnavailable",
@@ -219,7 +219,7 @@ describe("the rate limit of a provider", () => {
     assert.ok(clock.ms - beganMs < 5000, `${clock.ms - beganMs} ms for 100 calls`);
   });
 
-  test("falls to 70 % of the average after a refusal, and grows with each answer", async () => {
+  test("falls to 70 % of the average rate after a 429, and grows with each result", async () => {
     let isLimited = false;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);
@@ -230,7 +230,8 @@ describe("the rate limit of a provider", () => {
       await ask(many(100));
       clock.ms += 990;
     }
-    // The calls pause for a second before the refused call.
+    // One second passes without calls. Therefore the average of the last ten seconds is 90 calls
+    // per second.
     clock.ms += 1000;
     isLimited = true;
     await ask([call("eth_call")]);

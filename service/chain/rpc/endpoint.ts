@@ -1,7 +1,7 @@
 // Sends calls to one JSON-RPC endpoint over HTTP, in batches, and adapts to the provider's limits.
 // If the provider refuses a batch because of its size, sends smaller batches. After a 429 response,
-// waits for the time in its Retry-After header and then sends fewer calls per second. Each call has
-// its own result.
+// waits as long as Retry-After says. Then sends fewer calls per second. Each call of a batch gets
+// its own answer or error.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { readRetryAfterSeconds } from "executable-address/client";
@@ -15,8 +15,8 @@ export type Endpoint = {
   /**
    * Returns one answer per call, in order.
    * @param timeoutMs the timeout of each request; by default, the endpoint's own
-   * @param onThrottled called before each wait that the provider demands; if it throws, the
-   *   remaining calls are not sent
+   * @param onThrottled called before each wait that the provider demands; may throw to cancel the
+   *   remaining calls
    * @throws {ChainUnavailable} if the endpoint could not be reached, or did not answer in time
    */
   ask(calls: readonly Call[], timeoutMs?: number, onThrottled?: () => void): Promise<Answer[]>;
@@ -39,8 +39,9 @@ export type EndpointChain = {
 };
 
 /**
- * The maximum number of parallel requests of one `ask`. If a request can contain `fewCalls` or more
- * calls, requests are sent one after another.
+ * The maximum number of parallel requests of one `ask`. Requests are parallel only if the provider
+ * accepts fewer than `fewCalls` calls per request. Otherwise, the requests of an `ask` are sent one
+ * after another.
  */
 const lanesMax = 8;
 const fewCalls = 8;
@@ -57,7 +58,7 @@ export const readProviders = () =>
  * Opens the endpoint at `url`.
  *
  * @param name the name in logs and metrics
- * @param chain if present, all users of the same URL in this process share the provider's limits
+ * @param chain if present, users of the same URL in this process share the provider's limits
  */
 export function httpEndpoint(
   name: string,
@@ -73,8 +74,8 @@ export function httpEndpoint(
 }
 
 /**
- * Opens the endpoints of a chain. An endpoint is named by its position and host, because the path
- * of its URL can contain an API key.
+ * Opens the endpoints of a chain. Names consist of position and host, because the URL's path can
+ * contain an API key.
  *
  * @param what a prefix for the names
  */
@@ -162,7 +163,7 @@ const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
  * Sends `batch` and writes its answers to `answers`.
  *
  * @returns the calls to send again
- * @throws {ChainUnavailable} if the endpoint as a whole failed
+ * @throws {ChainUnavailable} if the whole request failed
  */
 async function sendBatch(
   provider: Provider,
@@ -285,7 +286,7 @@ function readAnswer(item: Partial<Reply> | null | undefined): Answer | undefined
 const unanswered = (name: string, { call: { method } }: OpenCall) =>
   new ChainUnavailable(`${name} returned no answer to ${method}`);
 
-/** `body` is undefined unless the status is 2xx. */
+/** `body` is undefined if the status is not 2xx. */
 export type Response = {
   status: number;
   retryAfter: string;
@@ -300,8 +301,8 @@ export type Response = {
 export type Transport = (calls: readonly Call[], timeoutMs: number) => Promise<Response>;
 
 /**
- * Sends the user name and password of `url` in a header (RFC 7617), because `fetch` refuses URLs
- * that contain them.
+ * Sends the user name and password of `url` in a header (RFC 7617). `fetch` refuses URLs that
+ * contain them.
  */
 function httpTransport(url: string): Transport {
   const bare = new URL(url);
@@ -337,7 +338,7 @@ async function post(
 }
 
 /**
- * The maximum size of a response. The answers to any batch of the service are smaller. Without a
+ * The maximum size of a response. The responses that the service needs are smaller. Without a
  * limit, a response could use up the memory.
  */
 const responseBytesMax = 32 * 2 ** 20;

@@ -82,8 +82,8 @@ describe("a wait for a new block", () => {
 });
 
 /**
- * Returns whether a wait of 1 ms is extended until the next block. Mines a block, which ends the
- * wait.
+ * Returns whether `heads.wait(1)` waits until the next block, and not only for 1 ms. Then mines
+ * this block, so that the wait ends.
  */
 async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promise<boolean> {
   await heads.wait(1);
@@ -94,7 +94,7 @@ async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promi
   return found;
 }
 
-/** Returns whether the wait takes longer than ten successive timers of 1 ms. */
+/** Returns whether `waiting` is still pending after ten sleeps of 1 ms, one after another. */
 async function outlastsPlain(waiting: Promise<void>): Promise<boolean> {
   let isOver = false;
   void waiting.then(() => {

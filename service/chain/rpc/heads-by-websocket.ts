@@ -1,13 +1,14 @@
-// Waits for the new blocks that endpoints report by WebSocket, so that the executor can read a
-// block as soon as it exists.
+// Waits for new blocks that endpoints report by WebSocket. The executor then reads a block without
+// delay.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../flow/wait.ts";
 
 export type HeadWaits = {
   /**
-   * Waits for `ms`. While a subscription works, also waits until a block has been reported since
-   * the last call, for at most `quietMs` in total. Resolves immediately if `stopping` is aborted.
+   * Waits for `ms`. If a working subscription has reported no block since the last call, waits for
+   * its next block. This wait takes at most `quietMs` in total. Resolves immediately if `stopping`
+   * is aborted.
    */
   wait(ms: number): Promise<void>;
 };
@@ -18,7 +19,7 @@ export type HeadWaitOptions = {
   /** A subscription is restarted if it reports no block for this time. */
   silentMs?: number;
   /**
-   * The delay before a closed socket is opened again, which doubles with each failure up to a
+   * The delay before a closed socket is reopened. The delay doubles with each failure, up to a
    * minute.
    */
   retryMs?: number;
@@ -28,11 +29,10 @@ const retryMsMax = 60_000;
 
 /**
  * Subscribes to new blocks by WebSocket (eth_subscribe newHeads). While a subscription works,
- * {@link HeadWaits.wait} can wait for the next block, for longer than the given time. Without a
- * working subscription, it waits only for the given time. The content of the reported blocks is not
- * used.
+ * {@link HeadWaits.wait} waits until the next block is reported. Otherwise, it waits only for the
+ * given time. The content of the reported blocks is not used.
  *
- * @param urls `wss://` or `ws://`, or none
+ * @param urls the `wss://` or `ws://` URLs; may be empty
  */
 export function followHeads(urls: readonly string[], options: HeadWaitOptions): HeadWaits {
   const { stopping, quietMs } = options;

@@ -37,8 +37,8 @@ async function pass(ms: number): Promise<void> {
 }
 
 /**
- * Subscribes to the chain's loop, as an event stream does. `stop` ends the subscription. `numbers`
- * contains the block numbers that were read.
+ * Subscribes to the chain's loop in the same way as an event stream. `stop` ends the subscription.
+ * `numbers` contains the block numbers that were read.
  */
 function follower({ heads }: ReturnType<typeof node>) {
   const numbers: number[] = [];
@@ -87,9 +87,9 @@ describe("a read of the newest block", () => {
       await new Promise(setImmediate);
       assert.equal(numbers.at(-1), number);
       assert.equal(await heads.at(async (at) => at.number), number);
-      // Until the block interval is known, each poll requests a block, unless the executor reported
-      // one just before. So the test reports the block again at each poll. Later, a poll requests a
-      // block only when it is expected.
+      // While the block interval is unknown, the loop requests the newest block at each poll. The
+      // loop makes no request if the executor has just reported a block. Therefore the test reports
+      // the newest block at each poll until block 10.
       for (let poll = 0; poll < 12; poll++) {
         await pass(1_200);
         if (number < 10 || poll === 11) heads.note(block());
@@ -99,7 +99,7 @@ describe("a read of the newest block", () => {
     stop();
   });
 
-  test("sends requests only when a block is expected, if blocks arrive regularly", async () => {
+  test("sends at most 25 requests for 10 blocks that arrive regularly", async () => {
     const chain = node();
     const { asked, mine } = chain;
     const { numbers, stop } = follower(chain);
@@ -118,7 +118,7 @@ describe("a read of the newest block", () => {
     stop();
   });
 
-  test("is repeated if a call fails at a block that the executor reported", async () => {
+  test("requests a newer block if a call fails at the block from the executor", async () => {
     const { asked, heads, block, mine } = node();
     heads.note(block());
     mine();

@@ -1,7 +1,7 @@
 // Finds the newest block of a chain, and predicts when the next one arrives. `openHeads` shares the
 // newest block among all readers in the process. The executor reports each block that it reads. If
-// a reader needs a newer block, one request serves all readers. If blocks arrive regularly, the
-// request is made when `openBlockPace` expects the next block, and otherwise at each poll.
+// a reader needs a newer block, one request serves all readers. If blocks are regular, the request
+// is made when `openBlockPace` expects a block. Otherwise, it is made at each poll.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -17,30 +17,27 @@ export type Heads = {
    */
   read(ageMsMax?: number): Promise<BlockReference>;
   /**
-   * Returns the newest block, for a loop that calls this function every `pollMs`. Requests the
-   * block only if it is expected by now, and no other reader in this process has seen it.
+   * Returns the newest block, for a loop that calls this function every `pollMs`. Returns the last
+   * known block if no new block is expected yet. Readers in this process share requests.
    *
    * @throws {ChainUnavailable}
    */
   readNext(pollMs: number): Promise<BlockReference>;
   /** Calls `onOther` whenever the newest block changes. Returns a function that unsubscribes. */
   subscribe(onOther: () => void): () => void;
-  /** Calls {@link readAtNewest} with this chain's newest block. */
+  /** Returns the result of {@link readAtNewest} for this chain. */
   at<Found>(readAt: (block: BlockReference) => Promise<Found>): Promise<Found>;
-  /** Records a newest block that was read elsewhere. */
+  /** Records a newest block that the executor has read. */
   note(block: BlockReference): void;
 };
 
 /**
- * The time for which the cached newest block is used. So there are at most ten requests per second,
- * regardless of the number of readers. Only a failed call at the newest block can cause another
- * request.
+ * The time for which the cached newest block is used. So a process requests the newest block at
+ * most ten times per second. But if a call at the newest block fails, the block is requested again
+ * immediately.
  */
 export const headMsMax = 100;
-/**
- * The poll interval of the loops that call `readNext`. {@link openBlockPace} uses it to predict
- * when to request the next block.
- */
+/** The poll interval of the loops that call `readNext`, for {@link openBlockPace}. */
 const paceMs = 1_000;
 
 /** @param now milliseconds of a monotonic clock */
@@ -60,7 +57,7 @@ export function openHeads(request: Request, now: () => number): Heads {
   };
   const read = (ageMsMax = headMsMax) => {
     if (newest && now() - seen.atMs < ageMsMax) return newest;
-    // Failures are cached too, so that a failing node receives no more requests than a working one.
+    // Failures are cached too, so a failing node receives no additional requests.
     if (failed && now() - failed.atMs < Math.min(ageMsMax, headMsMax)) return failed.pending;
     seen.atMs = Number.POSITIVE_INFINITY;
     const pending = readHead(request);
@@ -78,8 +75,8 @@ export function openHeads(request: Request, now: () => number): Heads {
   return {
     read,
     async readNext(pollMs) {
-      // The executor reads blocks on its own schedule, so it may report a block up to two polls
-      // late. If it reported the last block, it has this time to report the next block.
+      // The executor polls at other times than this loop, so its reports can be two polls late. If
+      // the executor reported the last block, the loop waits for two more polls.
       const patienceMs = seen.isReported ? 2 * pollMs : 0;
       const isExpected = now() >= pace.expectedMs() + patienceMs;
       return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
@@ -102,7 +99,8 @@ const attemptsMax = 3;
 
 /**
  * Returns the result of `read` at the newest block. A reorganization during `read` can cause any
- * error. So if `read` throws and the newest block has changed, calls `read` again at the new block.
+ * error. If `read` throws and the newest block has changed, calls `read` again. Makes at most
+ * {@link attemptsMax} attempts.
  *
  * @param newest returns the newest block
  */
@@ -154,19 +152,19 @@ export type BlockPace = {
    */
   expectedMs(): number;
   /**
-   * Returns the lowest possible timestamp of the next block, in Unix seconds, or 0 before the first
-   * recorded block.
+   * Returns the lowest possible timestamp of the next block, in Unix seconds. Returns 0 if no block
+   * was recorded.
    */
   nextSeconds(): number;
 };
 
 /**
- * The prediction uses the last `spacingsMax` block intervals. There is no prediction if the longest
+ * The prediction uses the last `spacingsMax` block intervals. No block is predicted if the longest
  * interval is more than `unevenMax` times the shortest.
  */
 const spacingsMax = 8;
 const unevenMax = 3;
-/** There is no prediction if a block interval is shorter than this number of polls. */
+/** The shortest predicted block interval, in poll intervals. */
 const pollsMin = 3;
 /** The next block is requested earlier than predicted, by this fraction of the poll interval. */
 const earlier = 0.1;

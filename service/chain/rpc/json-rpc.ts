@@ -24,7 +24,7 @@ export class ChainUnavailable extends Error {
   }
 }
 
-/** This process already made the allowed number of calls in this minute, so no node was called. */
+/** No node was called, because this process has used up its calls for this minute. */
 export class CallsSpent extends ChainUnavailable {}
 
 /** A node answered a call with an error. */
@@ -41,9 +41,9 @@ export class CallRefused extends Error {
 }
 
 /**
- * Returns whether the error means that a node or gateway was reached but returned no result. Every
- * error in a response counts, because nodes use many codes and texts, and gateways report timeouts
- * as errors.
+ * Returns whether the error means that a node or gateway was reached but returned no result. The
+ * error's code and text do not matter, because they differ between nodes. Gateways report even
+ * timeouts as errors.
  */
 export function isRefusal(error: unknown): error is CallRefused | ChainUnavailable {
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
@@ -55,8 +55,8 @@ export function isRefusal(error: unknown): error is CallRefused | ChainUnavailab
 const executionError = -32015;
 
 /**
- * Returns whether the call ran and reverted. The error's code and data are considered before its
- * text, because nodes put the revert reason into the text, and a contract chooses that reason.
+ * Returns whether the call ran and reverted. Checks the error's code and data first, because the
+ * text is less reliable. A contract can choose the revert reason in the text.
  */
 export function isRevert({ code, message, data }: CallError): boolean {
   if (code === executionReverted || code === executionError || isRevertData(data)) return true;
@@ -73,7 +73,7 @@ function isRevertData(data: unknown): boolean {
 }
 
 /**
- * Returns the error if the call ran and reverted, and undefined if the node refused the call.
+ * Returns the error if the call reverted, or undefined if the node refused the call.
  *
  * @throws `error` if the node did not answer
  */
@@ -92,7 +92,7 @@ export function resultOf(answer: Answer | undefined): unknown {
 
 /**
  * Parses a number of JSON-RPC (a "quantity").
- * @throws {ChainUnavailable} for any other value
+ * @throws {ChainUnavailable} if `value` is not a quantity
  */
 export function quantity(value: unknown): bigint {
   const found = fromQuantity(value);
@@ -103,7 +103,7 @@ export function quantity(value: unknown): bigint {
 /**
  * Parses hex with an even number of digits, and returns it in lowercase.
  *
- * @throws {ChainUnavailable} for any other value
+ * @throws {ChainUnavailable} if `value` is not hex with an even number of digits
  */
 export function hexData(value: unknown): Hex {
   const found = lowerHex(value);

@@ -1,10 +1,11 @@
-// Calls several endpoints of one chain, so that no single endpoint has to be trusted. A view is the
-// chain's state in one poll: the newest block, and answers on which a quorum of endpoints agrees.
+// Calls several endpoints of one chain, so that no single endpoint has to be trusted. A view
+// (view.ts) is the chain's state in one poll.
 //
 // An additional endpoint never makes the answers less reliable. The height of the newest block
-// needs a quorum, so an endpoint cannot invent later blocks. An endpoint counts as silent if its
-// newest block stays the same while another endpoint advances, or if it responds much later than a
-// quorum. After minutes of silence, it does not count for the quorum until it answers again.
+// needs a quorum, so an endpoint cannot invent later blocks. An endpoint is silent if its newest
+// block stays the same while another endpoint advances. An endpoint that responds much later than a
+// quorum is silent too. After minutes of silence, an endpoint does not count for the quorum until
+// it answers again.
 
 import type { Hex } from "executable-address";
 import type { Endpoint } from "./endpoint.ts";
@@ -45,16 +46,13 @@ export type Network = {
    */
   openView(): Promise<View>;
   /**
-   * Asks one endpoint for its newest block, and a different endpoint in the next call. Returns
-   * undefined if the block is still `head`, and opens a view otherwise.
+   * Asks one endpoint for its newest block. If this block is still `head`, returns undefined.
+   * Otherwise, opens a view. Each call starts with the next endpoint.
    */
   openNewView(head: Hex): Promise<View | undefined>;
 };
 
-/**
- * An endpoint is ignored if its newest block has not changed for this time, and another endpoint
- * has a later block.
- */
+/** An endpoint that is behind is ignored if its newest block is unchanged for this time. */
 const frozenMs = 60_000;
 
 /** @param time a monotonic clock in milliseconds, and a function that waits on this clock */
@@ -73,8 +71,8 @@ export function openNetwork(
       const [first] = endpoints.splice(turn++ % endpoints.length, 1);
       const round = openHeadRound(state);
       round.ask(first!);
-      // After this time, the other endpoints are asked too. Their response times then decide
-      // whether the first endpoint is late.
+      // If the first endpoint does not answer in this time, the others are asked too. The first
+      // endpoint then counts as late only if it is much slower than the others.
       await Promise.race([round.next(), sleep(lateMsMin)]);
       const isSame = round.entries[0]!.value?.head.hash === head;
       return isSame ? undefined : openView(state, round, endpoints);
@@ -86,7 +84,7 @@ export type NetworkTime = Pick<NetworkState, "clock" | "sleep">;
 
 /**
  * Opens the round that reads the newest block of each endpoint. This round also waits for
- * rate-limited endpoints, because `isWhole` depends on the number of answers.
+ * rate-limited endpoints, because `isWhole` depends on their answers.
  */
 const openHeadRound = (state: NetworkState): Round<Reached> =>
   openRound(state, quorumOf(state.all.length), (record, { isOver }) =>
@@ -169,9 +167,10 @@ async function findWhere(
 type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
- * Returns the newest block on which `quorum` endpoints agree in all fields. An endpoint that is
- * ahead of others is also asked for its block at their height, so that the blocks can be compared.
- * If no block has a quorum, returns the newest block whose height a quorum has reached.
+ * Returns the newest block on which `quorum` endpoints agree in all fields. To compare the
+ * endpoints, asks those with a later block for their block at a lower height. If no block has a
+ * quorum, uses the greatest height that a quorum has reached. Then returns one endpoint's block at
+ * this height.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
@@ -227,9 +226,11 @@ function readBlockOfEach(
 }
 
 /**
- * Sorts the endpoints for reads at `head`: endpoints that returned this block come first, then
- * endpoints with a later block, and then endpoints that may not have the block yet. Endpoints with
- * at least one penalty point come last. Among these, endpoints with fewer points come first.
+ * Sorts the endpoints for reads at `head`:
+ * - first, endpoints that returned this block
+ * - then, endpoints with a later block
+ * - then, endpoints that may not have the block yet
+ * - last, endpoints with penalty points, by the number of points
  */
 function orderFor(state: NetworkState, found: readonly Reached[], head: Block): EndpointRecord[] {
   const nowMs = state.clock();
@@ -253,7 +254,7 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
     byNumber.set(head.number, head.hash);
     if (!other || other === head.hash) continue;
     const { name } = record.endpoint;
-    const detail = `block ${head.number}: ${name} has ${head.hash}, another endpoint has ${other}`;
+    const detail = `block ${head.number}: ${name} returns ${head.hash}, another endpoint ${other}`;
     report({ kind: "rpc_disagreement", about: "head", detail });
   }
 }

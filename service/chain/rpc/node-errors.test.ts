@@ -5,7 +5,7 @@ import { classifyError, type ErrorKind, statedLogRange } from "./node-errors.ts"
 
 const send = "eth_sendRawTransaction";
 
-/** Errors from the source code of clients and from public bug reports. */
+/** Error messages from the source code of clients and from public bug reports. */
 const samples: readonly [kind: ErrorKind, method: string, code: number, message: string][] = [
   ["rate_limited", "eth_call", 429, "Your app has exceeded its compute units per second capacity"],
   ["rate_limited", "eth_call", -32005, "daily request count exceeded, request rate limited"],
@@ -110,7 +110,7 @@ describe("the revert reason of a contract", () => {
     ],
   ];
   for (const [client, quote] of quoting) {
-    test(`does not change the kind of an error from ${client}`, () => {
+    test(`does not affect how an error from ${client} is classified`, () => {
       for (const [, method, , message] of samples) {
         for (const asked of [method, "eth_call", "eth_estimateGas", send]) {
           const kind = classifyError(asked, quote(message));
@@ -140,7 +140,7 @@ describe("statedLogRange returns undefined", () => {
     test(what, () => assert.equal(stated(message), undefined));
   }
 
-  test("for a number after 500 characters of other text", () =>
+  test("for a limit that is stated after 500 characters of other text", () =>
     assert.equal(stated(`${"x".repeat(500)} exceed maximum block range: 10`), undefined));
 });
 
@@ -166,7 +166,7 @@ describe("statedLogRange", () => {
       assert.equal(stated(message), blocks));
   }
 
-  test("returns the length of a suggested range instead of a number in the text", () =>
+  test("prefers the length of a suggested range to a limit in the same message", () =>
     assert.equal(
       stated("with up to a 2K block range, this block range should work: [0x0, 0x9]"),
       10,

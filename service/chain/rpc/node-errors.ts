@@ -1,7 +1,7 @@
-// Classifies the errors of nodes, and finds in the message how many blocks the node allows in one
-// log query. Nodes share few error codes, so most rules are based on the message, which differs by
-// client software. Nodes also include the revert reason in the message, and a contract can choose
-// any revert reason. So these rules apply only to errors that are not reverts.
+// Classifies the errors of nodes. Also finds the number of blocks that a node allows per log query.
+// Nodes share few error codes, so most rules match the messages of each client software. Messages
+// can include a revert reason, and a contract can choose any reason. So these rules apply only to
+// errors that are not reverts.
 
 import { invalidParameters } from "executable-address/status";
 import { type CallError, isRevert } from "./json-rpc.ts";
@@ -28,18 +28,16 @@ export type ErrorKind =
   | "already_known"
   /** A mined transaction has already used the nonce. */
   | "nonce_used"
-  /**
-   * The node has another pending transaction with this nonce, and the new fee is not high enough to
-   * replace it.
-   */
+  /** The fee is too low to replace the pending transaction with this nonce. */
   | "replacement_underpriced"
   /** The gas price is below the node's minimum or the base fee. */
   | "fee_too_low"
   | "other";
 
 /**
- * A rule: an error with this code or text is of this kind. `source` is the software or provider
- * that returns such errors. If several rules match, the first one decides.
+ * A rule. An error with the code `code`, or whose message matches `text`, has the kind `kind`.
+ * `source` is the software or provider that returns such errors. If several rules match, the first
+ * one decides.
  */
 type Row = { source: string; kind: ErrorKind; code?: number; text?: RegExp };
 
@@ -124,8 +122,8 @@ const rowsOfLogs: readonly Row[] = [
 
 /**
  * Rules for errors of eth_getLogs that are used if no other rule matches. Infura returns this code
- * for a log query that is too large, and also for a used-up daily limit. Another rule recognizes
- * the text of the daily limit.
+ * for log queries that are too large, and after the daily limit. An earlier rule matches the
+ * message about the daily limit.
  */
 const rowsOfOtherLogs: readonly Row[] = [{ source: "Infura", kind: "log_range", code: -32005 }];
 
@@ -193,12 +191,9 @@ export function classifyError(method: string, error: CallError): ErrorKind {
   return error.code === -32603 && error.message.length < 40 ? "transient" : "other";
 }
 
-/** The maximum number of digits. A longer number is not a number of blocks. */
+/** The maximum number of digits in a number of blocks. Longer numbers are ignored. */
 const digitsMax = 9;
-/**
- * Only this number of characters of a message is searched, because a message can contain a whole
- * request.
- */
+/** The number of searched characters. Messages are cut because they can contain a whole request. */
 const charactersMax = 500;
 
 /**
@@ -236,16 +231,16 @@ const widths: readonly Stated[] = [
   { source: "others", text: /limit (?:is |the query to at most )(?<number>[\d,]+k?)/i },
 ];
 
-/** If one of these words follows the number, the number limits logs and not blocks. */
+/** A number before one of these words is a limit of logs and not of blocks. */
 const results = /\b(?:logs|results?|events)\b/i;
 
 /**
- * Returns the number of blocks that a provider says it allows in one log query. The number is only
- * a hint. It is used only if it is smaller than the refused range, and longer ranges are requested
- * again later (endpoint-record.ts). So a wrong number slows the reading, but no payment is missed.
+ * Returns the number of blocks that a provider says it allows in one log query. Numbers that are
+ * not below the refused range's length are ignored. Longer ranges are requested again later
+ * (endpoint-record.ts). So a wrong number slows the scan, but no payment is missed.
  *
  * @param blocks the length of the refused range
- * @returns at least 1 and less than `blocks`; undefined if the error contains no such number
+ * @returns a number from 1 to `blocks` - 1, or undefined if the message contains no such number
  */
 export function statedLogRange({ message }: CallError, blocks: number): number | undefined {
   const text = message.slice(0, charactersMax);

@@ -1,7 +1,7 @@
 // Learns a provider's limits from its refusals: calls and bytes per request, and calls per second.
 // A rate limit applies to all methods or to a single method. Limits can change, for example with
-// the operator's plan. So learned size limits and learned limits of single methods are forgotten
-// after ten minutes, and rates grow with each answer.
+// the operator's plan. So rates grow with each answer. Learned size limits and limits of single
+// methods are forgotten after ten minutes.
 
 import type { Call } from "./json-rpc.ts";
 
@@ -17,20 +17,16 @@ export type Pace = {
   /** Returns how long to wait until the first calls of `open` can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
-   * Returns whether the provider rate-limits these calls: the provider has refused such calls
-   * because of its rate limit, and has answered none since then. The operator's own limit does not
-   * count.
+   * Returns whether the provider currently rate-limits such calls. A rate limit begins with a
+   * refusal, and ends when the provider answers such a call again. The operator's own limit does
+   * not count.
    */
   isThrottled(open: readonly { call: Call }[]): boolean;
-  /**
-   * Removes the calls for the next request from the start of `open`, at least one, and returns
-   * them.
-   */
+  /** Removes and returns the first calls in `open`, at least one, for the next request. */
   take<Each extends { call: Call }>(open: Each[]): Each[];
   /**
    * Records that the provider refused calls because of its rate limit.
-   * @param method the only method to which the limit applies; by default, the limit applies to all
-   *   methods
+   * @param method the only method to which the limit applies; all methods by default
    */
   limited(method?: string, retryAfterMs?: number): void;
   /** Records that a request with this number of calls was too large for the provider. */
@@ -41,13 +37,13 @@ export type Pace = {
   read(): Allowance;
 };
 
-/** The initial maximum number of calls per request. Public endpoints accept it. */
+/** The initial maximum number of calls per request. Public endpoints accept this number. */
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 /**
  * A refusal never reduces the rate below this number of calls per second. Some providers refuse
- * calls even at low rates, and at a lower rate the service could fall behind a busy chain. The
- * operator can set a lower rate.
+ * calls at any rate. Without this minimum, the service could fall behind a busy chain. The operator
+ * can set a lower rate.
  */
 const perSecondMin = 25;
 /** A refusal reduces the rate to this share of the average rate before the refusal. */

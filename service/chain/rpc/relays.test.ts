@@ -38,7 +38,7 @@ describe("a relay that answers 429 with `Retry-After: 86400`", () => {
   };
   for (const [others, first] of Object.entries(cases))
     for (const everySeconds of [5, 15, 60])
-      test(`is called again after 60 s with ${others} (every ${everySeconds} s)`, async () => {
+      test(`is called again after 60 s (${others}, a call every ${everySeconds} s)`, async () => {
         const { clock, events, relays, requestsAt } = openSimulated([limited, ...first]);
         while (clock.ms <= 60_000) {
           await relays.send([sendCall]);

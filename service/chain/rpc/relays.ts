@@ -1,4 +1,4 @@
-// Sends transactions to the operator's relays, which receive them instead of the endpoints.
+// Sends transactions to the relays that the operator configured (`sendUrls`).
 
 import type { Endpoint } from "./endpoint.ts";
 import { ask, type NetworkEvent, openRecord, willing } from "./endpoint-record.ts";
@@ -6,18 +6,18 @@ import type { Answer, Call } from "./json-rpc.ts";
 import type { NetworkTime } from "./network.ts";
 
 /**
- * The answers of the relay that is named `rpc`. `answers` is undefined if the relay failed, or had
- * not answered yet when another relay accepted the transaction.
+ * The answers of the relay that is named `rpc`. `answers` is undefined if the relay failed. It is
+ * also undefined if another relay accepted the transaction before this relay answered.
  */
 export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
 
 export type Relays = { count: number; send(calls: Call[]): Promise<RelayAnswer[]> };
 
 /**
- * Opens relays. A transaction is sent to all relays simultaneously, and one acceptance is
- * sufficient, so a relay that does not respond causes no delay. A relay that keeps failing is
- * skipped for a growing number of transactions. A relay whose provider demands a pause is skipped
- * until the end of the pause, which does not count as a failure.
+ * Opens relays. A transaction is sent to all relays simultaneously. One acceptance is sufficient,
+ * so a silent relay causes no delay. A relay that keeps failing is skipped for a growing number of
+ * transactions. A relay is also skipped while its provider demands a pause. Such a pause is not a
+ * failure.
  */
 export function openRelays(
   chainId: number,
@@ -38,7 +38,8 @@ export function openRelays(
         found[place]!.answers = list;
         if (!list?.some((answer) => "result" in answer)) throw new Error("not taken");
       });
-      // This promise rejects if no relay accepts the transaction, but `found` contains the answers.
+      // If no relay accepts the transaction, this promise rejects. The error can be ignored,
+      // because `found` contains the relays' answers.
       await Promise.any(takes).catch(() => {});
       return found.map((each) => ({ ...each }));
     },

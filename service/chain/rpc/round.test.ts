@@ -12,8 +12,8 @@ const block = { number: "0x5", hash, parentHash: hash, timestamp: "0x5", baseFee
 
 type Call = { id: number; method: string };
 /**
- * How a test server answers one method. `answer` returns an HTTP status, an object with a JSON-RPC
- * error, or the result of a call.
+ * How a test server answers one method. `answer` returns an HTTP status, a JSON-RPC error, or a
+ * result.
  */
 type Manner = { method: string; answer(response: ServerResponse): Promise<unknown> | unknown };
 
@@ -22,7 +22,7 @@ const balance = { method: "eth_getBalance", params: [] };
 /**
  * Starts one server per entry of `manners`. A server handles its entry's method as specified there,
  * and answers all other calls correctly. No endpoint counts as late before `endWaits(true)` is
- * called. Afterwards, an endpoint is late as soon as enough others have answered.
+ * called. After this call, an endpoint is late as soon as enough other endpoints have answered.
  */
 async function openServers(
   context: TestContext,
@@ -78,7 +78,7 @@ function throttled(method: string, seen: Promise<void>): Manner {
 }
 
 // In these tests, some endpoints answer only after the test has its result. A read that waits for
-// such an endpoint would never end. With this timeout, the test fails instead.
+// such an endpoint ends only with this timeout.
 const options = { timeout: 120_000 };
 
 describe("readEach", options, () => {

@@ -1,7 +1,6 @@
-// Sends the same request to several endpoints of a chain in parallel (a round). Waits for every
-// endpoint until enough have answered. From then on, waits a limited time for the other endpoints,
-// and not at all for endpoints that are rate-limited by their provider. Otherwise, one slow
-// endpoint would delay every read, although the others agree.
+// Sends the same request to several endpoints of a chain in parallel (a round). After enough
+// endpoints have answered, waits only a limited time for the others. Does not wait for rate-limited
+// endpoints then. Without a limit, one slow endpoint would delay every read.
 
 import {
   type EndpointRecord,
@@ -12,14 +11,14 @@ import {
 import { ChainUnavailable } from "./json-rpc.ts";
 
 /**
- * An endpoint is late if its response takes longer than `lateMsMin`, and also longer than
- * `lateFactor` times the time in which enough other endpoints answered. The limits are generous, so
- * that medians also include the answers of slower endpoints.
+ * An endpoint is late if its response time is above both limits. The first limit is `lateMsMin`.
+ * The second limit is `lateFactor` times the response time of the last endpoint that was needed.
+ * The limits are generous, so that slower answers also count, for example in medians.
  */
 export const lateMsMin = 2000;
 const lateFactor = 4;
 
-/** @param enoughMs the time after which enough endpoints had answered */
+/** @param enoughMs the response time of the last endpoint that was needed for enough answers */
 export const lateAfterMs = (enoughMs: number): number => Math.max(lateMsMin, enoughMs * lateFactor);
 
 type Entry<Value> = {
@@ -40,8 +39,8 @@ export type Round<Value> = {
    */
   next(): Promise<void>;
   /**
-   * Waits until all endpoints have answered, or until enough have answered and the others are late
-   * or rate-limited. Ends the round.
+   * Waits until all endpoints have answered, and ends the round. After enough answers, does not
+   * wait for late or rate-limited endpoints.
    * @returns the values in the order in which the endpoints were asked
    */
   all(): Promise<(Value | undefined)[]>;
@@ -50,7 +49,7 @@ export type Round<Value> = {
 };
 
 /**
- * @param enough after this number of usable values, the wait for the other endpoints is limited
+ * @param enough the number of usable values after which the remaining wait is limited
  * @param request returns undefined if the endpoint fails
  */
 export function openRound<Value>(

@@ -1,6 +1,6 @@
-// A view is a chain's state in one poll: the newest block, and answers on which a quorum of
-// endpoints agrees. For a fact that some endpoints may not know yet, a view returns the answers of
-// several endpoints. This file also compares answers.
+// A view is a chain's state in one poll. It contains the newest block, and answers on which a
+// quorum of endpoints agrees. If some endpoints may not know a fact yet, a view returns several
+// answers. This file also compares answers.
 
 import type { Hex } from "executable-address";
 import {
@@ -15,7 +15,10 @@ import {
 import { type Answer, type Block, blockOf, type Call, ChainUnavailable } from "./json-rpc.ts";
 import { openRound } from "./round.ts";
 
-/** Returns whether answer number `index` can be used. If it cannot, another endpoint is called. */
+/**
+ * Returns whether answer number `index` is usable. After an unusable answer, another endpoint is
+ * called.
+ */
 export type Usable = (answer: Answer, index: number) => boolean;
 
 export type View = {
@@ -27,33 +30,32 @@ export type View = {
   at: { blockHash: Hex };
   /**
    * Returns answers on which `quorum` endpoints agree. An endpoint counts toward the quorum only if
-   * all its answers are usable; by default, errors are not usable. If two endpoints disagree, a
-   * third is called. If only one endpoint answers, or no answer has a quorum, returns the first
-   * endpoint's answer.
+   * all its answers are usable. By default, an error is not a usable answer. If two endpoints
+   * disagree, a third endpoint is called. If only one endpoint answers, or no answer has a quorum,
+   * returns the first endpoint's answer.
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
-   * Like {@link View.read}, but starts with another endpoint each time. If no answer has a quorum,
-   * the returned answer also comes from another endpoint each time. So if there are two endpoints
-   * and one gives wrong answers, that endpoint can hide a fact in at most half of the reads.
+   * Like {@link View.read}, but `turn` selects the endpoint that is called first. If no answer has
+   * a quorum, `turn` also selects the endpoint whose answer is returned. Callers that repeat a read
+   * pass a different `turn` each time. So one wrong endpoint of two can hide a fact in at most half
+   * of the reads.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
-   * Returns the answers of `quorum` endpoints, which may differ, or of fewer endpoints if the
-   * others have no usable answers.
+   * Returns the usable answers of up to `quorum` endpoints. The answers may differ.
    *
    * @throws {ChainUnavailable} if no endpoint has usable answers
    */
   readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
   /**
-   * Returns the endpoints, starting with another one each time. Use this function for facts that
-   * some endpoints may not know yet.
+   * Returns the endpoints in the order in which to call them. `turn` selects the first. Pass a
+   * different `turn` each time for facts that some endpoints may not know yet.
    */
   clients(turn: number): EndpointClient[];
   /**
    * Calls every endpoint of this chain. The result is undefined for an endpoint that failed. After
-   * a quorum of endpoints has given usable answers, the result is also undefined for an endpoint
-   * that is late or rate-limited.
+   * a quorum has given usable answers, late and rate-limited endpoints also count as failed.
    */
   readEach(calls: Call[], usable?: Usable): Promise<(Answer[] | undefined)[]>;
   /**
@@ -81,9 +83,10 @@ export type EndpointClient = {
   /** Whether the endpoint has returned the view's newest block or a later one. */
   hasHead: boolean;
   /**
-   * Makes calls that this endpoint may be too slow to answer.
-   * @param isReplaceable if true, returns "gone" as soon as the endpoint is rate-limited, because
-   *   another endpoint can answer
+   * Calls this endpoint. If the endpoint does not answer, a second, cheap call shows whether the
+   * endpoint is alive.
+   * @param isReplaceable whether another endpoint can answer; if so, returns "gone" for a rate
+   *   limit
    * @returns "slow" if the endpoint is alive but did not answer within `timeoutMs`
    */
   ask(
@@ -91,7 +94,7 @@ export type EndpointClient = {
     timeoutMs?: number,
     isReplaceable?: boolean,
   ): Promise<Answer[] | "slow" | "gone">;
-  /** Records that a quorum of endpoints gave another answer for `method`. */
+  /** Records that a quorum of endpoints gave a different answer for `method` than this endpoint. */
   accuse(method: string): void;
 };
 
@@ -156,8 +159,8 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
     const asked = record.endpoint.ask(calls, timeoutMs, onThrottled);
     const answers = await asked.catch(() => undefined);
     if (answers || isThrottled) return answers ?? "gone";
-    // Either the call was too expensive, or the endpoint is down. A cheap call shows which is the
-    // case.
+    // Either the calls were too expensive, or the endpoint is down. A cheap call shows whether the
+    // endpoint is down.
     const isAlive = await ask(state, record, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
   },
@@ -167,8 +170,8 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
 const isResult: Usable = (answer) => "result" in answer;
 
 /**
- * Sorts the endpoints for a read. Endpoints with less than one penalty point come first, and `turn`
- * selects which of these endpoints begins.
+ * Sorts the endpoints for a read. Endpoints with less than one penalty point come before all
+ * others, and `turn` selects the first.
  */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;
@@ -182,7 +185,7 @@ type Answering = { record: EndpointRecord; answers: Answer[] };
 type Several = { calls: Call[]; found: Answering[]; quorum: number };
 
 /**
- * Calls a quorum of endpoints in parallel. Calls another endpoint if the answers differ, or if an
+ * Calls a quorum of endpoints in parallel. Calls another endpoint if answers differ, or if an
  * endpoint fails, is late, or is rate-limited. Waits for late and rate-limited endpoints only if no
  * other endpoint is left.
  * @param mayDiffer if true, the answers do not have to agree
@@ -236,10 +239,9 @@ function agreements({ calls, found, quorum }: Several): (number[] | undefined)[]
 }
 
 /**
- * Returns, for each call, the answer that a quorum gave. An endpoint with another answer gets a
- * penalty point.
- * @param turn selects the endpoint whose answer is returned if there is no quorum; by default, the
- *   first
+ * Returns, for each call, the answer that a quorum gave. An endpoint that gave a different answer
+ * gets a penalty point.
+ * @param turn selects the answer to return if there is no quorum; by default, the first
  */
 function alike(state: NetworkState, votes: Several, turn?: number): Answer[] {
   const { calls, found } = votes;
@@ -262,8 +264,8 @@ function alike(state: NetworkState, votes: Several, turn?: number): Answer[] {
 }
 
 /**
- * Returns equal texts for equal answers, and undefined for an error. For blocks, only the fields
- * that the service uses are compared, because nodes add various other fields.
+ * Returns equal texts for equal answers, and undefined for an error. Only the used fields of blocks
+ * are compared, because nodes add other fields.
  */
 export function comparableText(method: string, answer: Answer): string | undefined {
   if (!("result" in answer)) return undefined;
@@ -271,7 +273,7 @@ export function comparableText(method: string, answer: Answer): string | undefin
   try {
     if (method === "eth_getBlockByNumber") return JSON.stringify(blockOf(result), plain);
   } catch {
-    // The answer is not a block, so all its fields are compared.
+    // The answer is not a block, so the complete answer is compared.
   }
   return JSON.stringify(result).toLowerCase();
 }
@@ -279,11 +281,10 @@ export function comparableText(method: string, answer: Answer): string | undefin
 const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
 
 /**
- * Finds the value with the most votes. A value needs at least `quorum` votes, unless all votes are
- * for this value. Undefined is not a vote.
+ * Finds the value with the most votes. If there are votes for different values, the most frequent
+ * value needs at least `quorum` votes. Undefined is not a vote.
  *
- * @returns the indices of the votes for this value; undefined if the value has too few votes or if
- *   another value has equally many
+ * @returns the indices of the votes for this value; undefined for too few votes or a tie
  */
 export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   const places = new Map<string, number[]>();

@@ -1,6 +1,6 @@
-// Finds where a token stores balances, so that a simulation can pretend that an address is funded.
-// For each known storage layout, a state override puts a different number at the slot where that
-// layout keeps the balance. The balance that the token then returns shows which layout it uses.
+// Finds where a token stores balances, so that a simulation can fund an address. For each known
+// storage layout, a state override puts a different number at the balance's slot. The balance that
+// the token then returns shows which layout it uses.
 
 import { encodeBalanceOf, type Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -43,15 +43,16 @@ const layouts: readonly Layout[] = [
 ];
 
 /**
- * The number for the first layout. Each later layout gets the next number. A real balance is very
- * unlikely to equal one of these numbers. If it does, the layout is wrong, and the caller notices
- * this when it measures the balance.
+ * The number that is stored at the slot of the first layout. Each further layout gets the next
+ * number. A real balance is very unlikely to be one of these numbers. If a real balance equals one
+ * of these numbers, this search finds a wrong layout. The caller then measures a wrong balance and
+ * notices the error.
  */
 const firstMark = 0x5eed_0000n;
 
 /**
- * Returns state overrides that set the token balance of `owner` to `amount`. The caller must
- * measure the balance, because a token can compute it from several stored values.
+ * Returns state overrides that set the token balance of `owner` to `amount`. The caller must check
+ * the result, because a token can compute balances from several values.
  *
  * @returns undefined if the token's layout is unknown or the node does not support overrides
  */

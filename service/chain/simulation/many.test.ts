@@ -27,7 +27,8 @@ describe("openSimulations", () => {
   test("throws `ChainUnavailable` if eight other simulations run for too long", async () => {
     const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
     let nowMs = 0;
-    // Eight simulations run simultaneously. The ninth waits for a free slot until it times out.
+    // Only eight simulations run simultaneously. When the ninth simulation can start, its time
+    // limit has already passed.
     const late: Manner = async (method, params, ask) => {
       if (method === "eth_call") nowMs = 60_001;
       return ask(method, params);

@@ -32,9 +32,9 @@ export type Measured = {
  */
 export const pairsMax = 100;
 /**
- * The default gas limit of the measured call, below the limit of a transaction (2^24 gas,
- * EIP-7825). Together with the balances ({@link pairsMax}), the eth_call needs at most about 25
- * million gas, which nodes allow.
+ * The default gas limit of the measured call. It is below the maximum of a transaction, 2^24 gas
+ * (EIP-7825). Including the reads of up to {@link pairsMax} balances, the eth_call can need 25
+ * million gas. Nodes allow this.
  */
 export const callGas = 15_000_000;
 /** The layout of Meter.sol's result. */
@@ -46,7 +46,7 @@ const measured = parseAbiParameters([
 /**
  * @param pairs at most {@link pairsMax}
  * @param gasMax the gas limit of the call
- * @returns init code that calls `target` with `data`; its result is for {@link parseMeter}
+ * @returns init code that calls `target` with `data`; {@link parseMeter} parses its result
  */
 export function meterCode(
   pairs: readonly Pair[],
@@ -66,7 +66,7 @@ export function meterCode(
 export function parseMeter(answered: Hex, count: number): Measured {
   const found = decode(answered);
   if (found?.[5].length !== count || found[6].length !== count) {
-    const wanted = `balances of ${count} pairs`;
+    const wanted = `balances of ${count} pairs of account and token`;
     throw new ChainUnavailable(`expected ${wanted} from the meter, found ${answered.slice(0, 80)}`);
   }
   const [chainId, timestamp, gas, succeeded, answer, before, after] = found;

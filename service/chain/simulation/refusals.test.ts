@@ -19,7 +19,7 @@ before(async () => {
 after(() => world?.stop());
 
 describe("a simulation that cannot run", () => {
-  test("throws `ChainUnavailable` if the node is silent or of another chain", async () => {
+  test("throws if the node is unreachable or serves another chain", async () => {
     const record = await world.paid();
     await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), ChainUnavailable);
     const other = await startWorld(1);
@@ -33,7 +33,10 @@ describe("a simulation that cannot run", () => {
   test("throws if the node's result is malformed or from another chain", async () => {
     const record = await world.paid();
     const cases: [(answer: string) => string, RegExp][] = [
-      [() => "0x1234", /^expected balances of \d+ pairs from the meter, found 0x1234$/],
+      [
+        () => "0x1234",
+        /^expected balances of \d+ pairs of account and token from the meter, found 0x1234$/,
+      ],
       [
         (answer) => answer.replace(/^0x.{64}/, `0x${"7".padStart(64, "0")}`),
         /^expected a simulation on chain \d+ at time \d+, found chain 7 at time \d+$/,
@@ -109,7 +112,9 @@ describe("a simulation that cannot run", () => {
   });
 
   test("has the outcome `unknown` if the token does not report the assumed balance", async () => {
-    // The token adds one to the stored number, and the sum is the number for another layout.
+    // The token returns the stored number plus one. `findFunding` stores consecutive numbers, one
+    // for each layout. So the returned number is the next layout's number, and `findFunding`
+    // selects this wrong layout.
     const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const { outcome, reason, fundingAssumed } = await world.simulate(record);

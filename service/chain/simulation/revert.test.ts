@@ -23,7 +23,7 @@ describe("explainRevert", () => {
     assert.equal(explainRevert(reason), "shop?[2J closed?");
   });
 
-  test("shows an error of the factory with its values and its cause", () => {
+  test("shows the arguments of the factory's error, including the revert reason", () => {
     const found = explainRevert(callFailed(reason));
     assert.match(found, /^CallFailed\(1, 0x0B.*, shop\?\[2J closed\?\)$/i);
   });

@@ -7,10 +7,10 @@ import { decodeErrorResult, parseAbi, size } from "viem/utils";
 /** `call`: the index of the failing call, if the revert data contains it. */
 type Failure = { call: number | null; reason: string };
 
-/** The reason if the target of a call has no code. */
+/** The reason that is reported if the target of a call has no code. */
 export const noContract = "there is no contract at this address";
 
-/** The reason if the factory reverts because a call leaves too little gas (`TooLittleGas`). */
+/** The reason that is reported if the factory reverts with `TooLittleGas`. */
 export const tooLittleGas = "the call succeeds but leaves less than a quarter of its gas";
 
 /** @param data the revert data of the factory's `execute` */
@@ -47,8 +47,8 @@ const known = [
 ];
 
 /**
- * Explains a revert in words: the name and values of a known error, the text of a `require`, or the
- * error's selector.
+ * Explains a revert in words. Returns a known error's name and values, the text of a `require`, or
+ * the selector.
  */
 export function explainRevert(data: Hex): string {
   if (size(data) === 0) return "no reason given";
@@ -68,8 +68,7 @@ export function explainRevert(data: Hex): string {
 }
 
 /**
- * Shortens the text and replaces all characters except printable ASCII, because any contract can
- * choose the text.
+ * Shortens the text, which any contract can choose. Replaces all characters except printable ASCII.
  */
 export function shortAscii(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);

@@ -1,9 +1,8 @@
 // Simulates the execution of an address at one block, and reports how balances change. A node of
-// the chain runs the execution. An intent may be hostile, so amounts are taken from measured
-// balances, and never from logs or return data. The result has two limitations: a contract can
-// detect that it is simulated, and a single node computes the result. Requests for the same address
-// and block share a simulation. Only a few simulations run simultaneously, because each may occupy
-// a node for seconds.
+// the chain runs the execution. An intent may be hostile, so amounts come only from measured
+// balances. A contract can still detect the simulation, and only one node computes the result.
+// Requests for the same address and block share a simulation. Few simulations run simultaneously,
+// because each may occupy a node for seconds.
 
 import {
   encodeExecution,
@@ -38,8 +37,8 @@ import { explainFailure } from "./revert.ts";
 export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 
 /**
- * Simulates the execution of `subject` at `block`. Makes at most four calls to the node, or five if
- * the node does not support blocks by hash.
+ * Simulates the execution of `subject` at `block`. Makes at most four calls to the node, or five
+ * without support for blocks by hash.
  *
  * @throws {ChainUnavailable} if the chain cannot be read
  * @throws {StatusError} if the node's answers are inconsistent, or if the token does not answer
@@ -94,8 +93,7 @@ const overReasons: Partial<Record<Simulation["state"], string>> = {
 type Run = { pairs: ReadPair[]; leftOut: number; measured: Measured; gasUsed: number | null };
 
 /**
- * Returns undefined if the node cannot run the simulation, for example because of its gas limit, a
- * timeout, or an unknown method.
+ * Returns undefined if the node cannot run the simulation, for example because of its gas limit.
  */
 async function measure(
   chain: SimulatedChain,
@@ -171,7 +169,7 @@ const runningMax = 8;
 
 /**
  * @param options.waitMsMax the maximum duration of a request, including its wait for other
- *   simulations; users rarely wait longer
+ *   simulations
  * @param options.now milliseconds of a monotonic clock
  */
 export function openSimulations(
@@ -194,14 +192,14 @@ export function openSimulations(
 }
 
 /**
- * If `isGuess` is true, the contract may not be a token, so a missing balance is not reported as
- * unmeasured.
+ * `isGuess` is true if the contract may not be a token. If such a contract returns no balance, the
+ * balance does not count as unmeasured.
  */
 type ReadPair = Pair & { isGuess: boolean };
 
 /**
- * Chooses the balances to measure. The number of balances is limited, so the most informative
- * balances come first.
+ * Chooses the balances to measure. The most informative balances come first, because any balances
+ * after the first {@link pairsMax} are omitted.
  *
  * @param moved the pairs that appear in the logs of the simulated run
  * @returns at most {@link pairsMax} different pairs, and the number of omitted pairs
@@ -223,8 +221,9 @@ function choosePairs(
     ...moved.filter((pair) => !isKnown(pair)),
     ...tokens.flatMap((token) => [address, intent.recovery].map((account) => ({ account, token }))),
   ].map((pair) => ({ ...pair, isGuess: false }));
-  // A contract that accepts deposits can be a token itself, whose balances are shares of the
-  // deposits. Not every such contract logs a transfer when it mints a share.
+  // A contract that accepts deposits is often a token for shares of the deposits. Some of these
+  // contracts log no transfer when they mint shares. So the balance in each target contract is
+  // measured, even if no log mentions it.
   const guesses = targets
     .filter((target) => !tokens.includes(target))
     .map((token) => ({ account: address, token, isGuess: true }));
@@ -281,8 +280,8 @@ type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
 /**
  * Runs a call with eth_simulateV1, and finds in its logs which balances may change. Only the
  * accounts and tokens in the logs are used, not the amounts. A log of 0xeeee… reports a transfer of
- * native coin. geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and anvil support this
- * method.
+ * native coin. The method exists in geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and
+ * anvil.
  *
  * @returns undefined if the node does not support the method, or if the call fails
  */

@@ -168,14 +168,14 @@ for (const [name, read] of Object.entries(readers)) {
       assert.equal(status.state, "executed");
     });
 
-    test("that returns old state, and logs of at most 10 blocks", async () => {
+    test("that limits log queries to 10 blocks, and has old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, narrow(10));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("that returns no old state, and logs of at most 40 blocks", async () => {
+    test("that limits log queries to 40 blocks, and lacks old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, forgetful(narrow(40)));
       assert.equal(status.execution?.held, "130");
@@ -201,8 +201,8 @@ for (const [name, read] of Object.entries(readers)) {
           if (count++ === at) await world.reorg(2);
           return ask(method, params);
         });
-        // The chain is reorganized during the read, so the status may be from any block of the new
-        // chain.
+        // The reorganization can happen at any call of the read. So the status can be at any block
+        // of the new chain. The test checks this block separately.
         const { block, ...rest } = status;
         const { block: _, ...expected } = await read(changed, world.rpcUrl);
         assert.deepEqual(rest, expected, `before call ${at}`);
@@ -244,7 +244,7 @@ describe("a status read by the service", () => {
     ],
   ];
   for (const [name, manner, message] of faults) {
-    test(`throws \`ChainUnavailable\` for a response ${name}`, async () => {
+    test(`throws ChainUnavailable for a response ${name}`, async () => {
       const record = await executed();
       const node = await startNode(world.rpcUrl, manner);
       await assert.rejects(theServices(record, node.rpcUrl), { name: "ChainUnavailable", message });

@@ -1,8 +1,8 @@
 // Runs random actions on a real chain, including reorganizations. After each step, the library, the
-// service, and a second implementation of the rule must return the same status, and the contract
-// must allow an execution or a recovery if and only if the status permits it. TESTS=long runs ten
-// histories instead of four. HISTORIES sets the number of histories, and SEED selects other
-// histories. A failure message contains the seed.
+// service, and an oracle must return the same status. The oracle is a second implementation of the
+// rules (testing/chain/oracle.ts). The contract must allow an execution or a recovery exactly if
+// the status permits it. TESTS=long runs ten histories instead of four. HISTORIES sets the number
+// of histories, and SEED selects other histories. A failure message contains the seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -54,7 +54,10 @@ const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<
     }),
 };
 
-/** Returns the total of the token's transfers to an address, from the token's events. */
+/**
+ * Returns the total amount of the token that the address received, computed from the token's
+ * events.
+ */
 async function received(record: AddressRecord, toBlock: bigint): Promise<bigint> {
   const logs = await world.client.getLogs({
     address: world.token,
@@ -96,12 +99,12 @@ describe("the status after random actions", () => {
   const reached = new Map<AddressState, number>();
 
   for (let seed = firstSeed; seed < firstSeed + histories; seed++) {
-    test(`is equal in the service, the library, and the contract (seed ${seed})`, async () => {
+    test(`is the same from the service, the library, and the contract (seed ${seed})`, async () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
-      // All steps together replace fewer blocks than this, so no reorganization removes the
-      // contracts.
+      // Mines more blocks than the reorganizations of all steps together can replace. So no
+      // reorganization removes the contracts, which were deployed before these blocks.
       await world.mine(4 * steps);
       let clock = 0;
       const rpc = openChainRpc([world.rpcUrl], () => (clock += 1_000));
@@ -126,7 +129,7 @@ describe("the status after random actions", () => {
     });
   }
 
-  test("takes each of the six states at least once", { skip: histories < 10 }, () => {
+  test("covers each of the six states at least once", { skip: histories < 10 }, () => {
     assert.equal(reached.size, 6, JSON.stringify([...reached]));
   });
 });

@@ -9,8 +9,8 @@ import { openStatusReader } from "./reader.ts";
 /** Bytecode of a token like Celo's: its balances are the native balances. */
 const coin: Hex = "0x600435315f5260205ff3";
 /**
- * Bytecode of a token like Arc's, with 6 decimals instead of 18: its balances are the native
- * balances divided by 10^12.
+ * Bytecode of a token like Arc's, with 6 decimals instead of 18. The token divides the native
+ * balances by 10^12.
  */
 const coarseCoin: Hex = "0x64e8d4a5100060043531045f5260205ff3";
 
@@ -44,7 +44,7 @@ describe("the recoverable amounts of an expired address", () => {
     ["18", coin, "5000000000000"],
     ["6", coarseCoin, "5"],
   ] as const) {
-    test(`contain a native-coin token with ${decimals} decimals only once`, async () => {
+    test(`list the native coin once if it is also a token with ${decimals} decimals`, async () => {
       const token: Hex = `0x${"c0".repeat(19)}${code.length.toString(16)}`;
       await world.client.setCode({ address: token, bytecode: code });
       const record = await expiredWith(token, 5n * 10n ** 12n);
@@ -53,7 +53,7 @@ describe("the recoverable amounts of an expired address", () => {
     });
   }
 
-  test("contain both the token and the native coin if these are separate", async () => {
+  test("list both the native coin and the token if they are different assets", async () => {
     const record = await expiredWith(world.token, 7n);
     await world.pay(record.address, 130n);
     const found = await bothReadings(record);

@@ -1,6 +1,6 @@
-// Reads the events of an address. The chain's history can be long, and some nodes return logs of
-// only a few blocks per request. So old events are cached, with the hash of the last block that was
-// read. If a reorganization replaces that block, the history is read again.
+// Reads the events of an address. Some nodes return logs of only a few blocks per request. So old
+// events are cached, with the hash of the last block that was read. If a reorganization replaces
+// that block, the history is read again.
 
 import type { Hex } from "executable-address";
 import {
@@ -31,9 +31,10 @@ type Refused = { refused: string };
 type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /**
- * The cache of past events on one chain. The cache is bounded, so any entry can be evicted. If an
- * address is cached, only its later events are read. If an address is not cached and the node
- * limits the range, {@link spansMax} calls may not be enough to read its events.
+ * The cache of past events on one chain. The cache is bounded, so any entry can be evicted. If the
+ * events of an address are cached, only later events are read. Otherwise, all events of the address
+ * are read. If the node limits the range, a long read may need more than {@link spansMax} calls.
+ * The read then fails.
  */
 export type PastCache = {
   known: LRUCache<Hex, KnownPast>;
@@ -48,12 +49,14 @@ export const newPastCache = (): PastCache => ({
   spanBlocks: spanBlocksMax,
 });
 
-/** The initial number of blocks per request. Most nodes that limit the range accept this number. */
+/**
+ * The initial number of blocks per request. Most nodes that limit the range allow this number of
+ * blocks.
+ */
 const spanBlocksMax = 10_000;
 const knownMax = 20_000;
 /**
- * An event is cached only after this number of later blocks, so that ordinary reorganizations do
- * not affect the cache.
+ * An event is cached only after this number of later blocks. Ordinary reorganizations are shorter.
  */
 const settledBlocks = 64;
 /**
@@ -66,10 +69,11 @@ const spansMax = 64;
  * Returns all events of the address `vault`, oldest first. The address must have code at the view's
  * block.
  *
- * Makes one call for all blocks that are not known yet. If the node refuses the call, finds the
- * first block at which the address has code, and reads the logs from there in shorter ranges.
+ * First requests the logs of all blocks that are not cached in one call. If the node refuses the
+ * call, reads the logs in shorter ranges. If no events are cached, starts at the first block at
+ * which the address has code.
  *
- * @throws {ChainUnavailable} if there are more ranges than one read can request
+ * @throws {ChainUnavailable} if one read cannot request all ranges
  */
 export async function readPast(
   view: ChainView,
@@ -109,7 +113,7 @@ async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, 
     }
     logs = [...logs, ...found];
     next = end + 1;
-    // The refusal may have been temporary, so the range slowly grows again.
+    // Requests a slightly longer range next, because an earlier refusal may have been temporary.
     cache.spanBlocks = Math.min(spanBlocksMax, Math.ceil(cache.spanBlocks * 1.1));
   }
   const settled = Math.min(next - 1, to - settledBlocks);
@@ -143,25 +147,25 @@ async function remember(
 }
 
 /**
- * A chain at one block. Each block is read only once, and addresses that need logs of the same
- * blocks share a request.
+ * A chain at one block. Each block is read once. Addresses that need logs of the same blocks share
+ * a request.
  */
 export type ChainView = {
   block: BlockReference;
-  /**
-   * Returns the current chain's block with this number, or undefined if the number is above the
-   * head.
-   */
+  /** Returns the chain's block with this number, or undefined if it is above the head. */
   blockAt(number: number): Promise<BlockReference | undefined>;
   /**
-   * Returns undefined if the node refuses the call, for example because it no longer has the state
-   * of that block.
+   * Returns undefined if the node refuses the call, for example because it lacks that block's
+   * state.
    */
   hasCodeAt(vault: Hex, number: number): Promise<boolean | undefined>;
   logs(vault: Hex, range: Range): Promise<VaultEvent[] | Refused>;
 };
 
-/** The maximum number of addresses per log filter. Nodes accept more, but gateways may not. */
+/**
+ * The maximum number of addresses per log filter. Nodes accept more addresses, but some gateways
+ * may not.
+ */
 const vaultsPerFilter = 200;
 /**
  * The maximum number of addresses per read. Reading their balances takes 100 calls, and reading

@@ -1,6 +1,7 @@
 // Reads the balances of many addresses at one block with one eth_call. The eth_call runs
 // contracts/reading/Probe.sol as init code and creates no contract. On some chains, the native coin
-// is also a token. Then only the token balance counts, because both balances are the same money.
+// is also a token. The token balance is then the same money as the native balance, so only the
+// token balance counts.
 
 import type { Hex } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
@@ -14,22 +15,21 @@ import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rp
 export type Holder = { vault: Hex; token: Hex };
 
 /**
- * The size of the fields before the list of balances: the chain ID, the time, and the list's offset
- * and length.
+ * The size of the fields before the list of balances. These fields are the chain ID, the time, and
+ * the list's offset and length.
  */
 const headBytes = 128;
 const holdingBytes = 128;
 
 /**
- * The maximum number of addresses per call. Like deployed code, the result of init code costs 200
- * gas per byte and is limited to 24,576 bytes, which is enough for 191 addresses. With proxied
- * tokens, a call takes 7 million gas. Nodes allow at least 25 million gas.
+ * The maximum number of addresses per call. The result of init code costs 200 gas per byte, like
+ * deployed code. The result can have at most 24,576 bytes, which are enough for 191 addresses. With
+ * proxied tokens, a call takes 7 million gas. Nodes allow at least 25 million gas.
  */
 export const holdersMax = 150;
 
 /**
- * Returns a smaller number of addresses per read, which is used after a read that no endpoint could
- * answer.
+ * Returns a smaller number of addresses per read, for use after a failed read.
  *
  * @param failed the number of addresses in the failed read
  */
@@ -68,18 +68,15 @@ export async function readHoldings(
 }
 
 /**
- * Returns init code that reads the balances of at most {@link holdersMax} addresses. The init code
- * is for a call without `to`.
+ * Returns init code that reads the balances of at most {@link holdersMax} addresses. Pass the init
+ * code as the `data` of an eth_call without `to`.
  */
 export function probeData(holders: readonly Holder[]): Hex {
   const args = [holders.map(({ vault, token }) => ({ owner: vault, token }))] as const;
   return encodeDeployData({ abi: probe.abi, bytecode: probe.bytecode, args });
 }
 
-/**
- * @throws {ChainUnavailable} if the answer has another number of balances, or is from another chain
- *   or block
- */
+/** @throws {ChainUnavailable} if the number of balances, the chain, or the block is wrong */
 function holdingsIn(
   answer: Hex,
   { chainId, timestamp, count }: { chainId: number; timestamp: number; count: number },
@@ -117,10 +114,10 @@ function holdingsIn(
 export type NativeTokens = Map<Hex, boolean>;
 
 /**
- * Returns `holdings`, with a native balance of zero if the token is the native coin. Each token is
- * tested once, as soon as an address has a balance in both the token and the native coin, and the
- * result is stored in `known`. Without state overrides, the test is not possible, so both balances
- * count.
+ * Returns `holdings`, with a native balance of zero if the token is the native coin. Tests each
+ * untested token if an address has a balance in both the token and the native coin. Stores the
+ * result in `known`. The test needs state overrides. If the node does not support them, both
+ * balances count.
  */
 export async function countOnce(
   { ask }: AtBlock,

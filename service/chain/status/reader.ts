@@ -1,6 +1,5 @@
 // Reads the statuses of one chain's addresses. A process has one reader per chain. The status
-// route, the event streams, the pages, and the observer share this reader and its cache of past
-// events.
+// route, event streams, pages, and observer share it and its cache of past events.
 //
 // This file only reads data. The library derives the status from it (address/status/rule.ts).
 
@@ -39,22 +38,20 @@ export type StatusReader = {
   /**
    * Reads the status at the chain's newest block, which can be cached for up to `headMsMax`.
    *
-   * @throws {ChainUnavailable} if the chain cannot be read: an older status is never returned
+   * @throws {ChainUnavailable} if the chain cannot be read. An older status is never returned.
    */
   read(subject: StatusSubject): Promise<AddressStatus>;
   /**
    * Reads the status at `block`, or at the current chain's block with this number.
    *
-   * @throws {AddressUnreadable} if this address cannot be read at the block, but other addresses
-   *   can be
+   * @throws {AddressUnreadable} if the node's answers about this address are inconsistent
    * @throws {ChainUnavailable}
    */
   readAt(subject: StatusSubject, block: BlockReference | number): Promise<AddressStatus>;
   /**
-   * Reads the balances of an address in tokens that its intent does not request, at the block of
-   * `status`. Reads the `more` tokens and, if the address is open, the native coin and the other
-   * listed tokens. These balances are not part of a status, because a status depends only on the
-   * record and the block.
+   * Reads balances in tokens that the intent does not request, at the block of `status`. Reads the
+   * `more` tokens. If the address is open, also reads the native coin and the other listed tokens.
+   * A status depends only on the record and the block, so it omits these balances.
    *
    * @returns only balances above zero, or null if the chain does not respond
    */
@@ -62,21 +59,21 @@ export type StatusReader = {
 };
 
 /**
- * An address cannot be read at a block, because a node's answers are inconsistent. Other addresses
- * can be read.
+ * The status of an address cannot be read at a block. For example, the token does not answer
+ * `balanceOf`. Other addresses can be read.
  */
 export class AddressUnreadable extends ChainUnavailable {}
 
 /**
- * The maximum number of cached statuses, and of cached strays (balances in other tokens). The two
- * caches save two requests for each repeated status at a block (http/status/status.test.ts counts
- * the requests). Most statuses take 0.7 kB of memory.
+ * The maximum number of cached statuses, and of cached strays (balances in other tokens). For a
+ * repeated address and block, each cache saves at least one request to the node.
+ * http/status/status.test.ts counts the requests. Most statuses take 0.7 kB of memory.
  */
 const answersMax = 20_000;
 /**
- * The maximum number of blocks that are cached by number. When several event streams send the
- * states between two heads, each of these blocks is requested only once. A cached block is used
- * only until the newest block changes.
+ * The maximum number of blocks that are cached by number. An event stream that skipped blocks reads
+ * the status at each skipped block. The cache lets several streams share one request for each
+ * block. A cached block is used only until the newest block changes.
  */
 const earlierMax = 100;
 /**
@@ -125,8 +122,8 @@ async function readBlock({ chainId, rpc }: StatusChain, number: number) {
 
 /**
  * Reads the statuses of `subjects` at `block`, in order. Makes 3 calls for up to `holdersMax`
- * addresses, and more for past events if an address has code. Returns an error in place of a status
- * that cannot be read.
+ * addresses. If an address has code, makes more calls to read its events. Returns an error in place
+ * of a status that cannot be read.
  *
  * @throws {ChainUnavailable} if the chain cannot be read, or no longer contains `block` after the
  *   read
@@ -149,8 +146,7 @@ async function readStatuses(
       ),
     ),
   );
-  // Logs were requested by block number, so they are valid only if this block is still in the
-  // chain.
+  // Logs are requested by block number, so this block must still be in the chain.
   const there = await findBlockAt(chain.rpc, block.number);
   if (there?.hash !== block.hash) {
     throw new ChainUnavailable(

@@ -9,7 +9,7 @@ const sameSignalMs = 1000;
 
 /**
  * @param drain called once, for the first signal
- * @param end called for each later signal
+ * @param end called for each signal that arrives at least {@link sameSignalMs} after the first
  */
 export function onStopSignals(drain: (signal: NodeJS.Signals) => void, end: () => void): void {
   let firstAtMs: number | undefined;

@@ -116,7 +116,7 @@ describe("a service with two workers and an executor", () => {
     const admitted = answers.filter(({ status }) => status === 200);
     assert.equal(new Set(admitted.map(({ by }) => by)).size, 2);
     assert.ok(admitted.length <= allowed, `${admitted.length} of ${allowed}`);
-    // On a slow machine, the limit may refill fast enough to allow all requests.
+    // On a slow machine, the rate limit may allow all requests.
     if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
   });
 
@@ -168,8 +168,7 @@ describe("a service with two workers and an executor", () => {
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const sockets = [];
-    // The workers get connections in turn, so each of the two workers gets two of the four
-    // requests.
+    // The workers get connections in turn, so each of them gets two requests.
     for (let i = 0; i < 4; i++) {
       const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
       socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}${about}`);

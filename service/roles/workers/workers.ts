@@ -1,7 +1,7 @@
 // If WORKERS is above 1, runs several worker processes, so that the service can use several cores.
-// The workers listen on one port and share one PostgreSQL database. The process that runs this file
-// does not serve requests. This process distributes connections evenly among the workers
-// (node:cluster), restarts workers, forwards signals, and combines the workers' metrics.
+// The workers listen on one port and share one PostgreSQL database. The parent process does not
+// serve requests. The parent process distributes connections evenly among the workers
+// (node:cluster) and restarts workers. It also forwards signals and combines the workers' metrics.
 //
 // The executor runs in a separate process. The API processes do not have the key.
 
@@ -19,7 +19,7 @@ import { onStopSignals } from "./signals.ts";
  */
 const restartMsMin = 100;
 const restartMsMax = 30_000;
-/** If a worker runs for at least this time, its next restart has the first delay again. */
+/** After a worker runs for this time, its next restart has the first delay again. */
 const soundMs = 60_000;
 /** How long a worker can run after the drain period before the worker is killed. */
 const stopMsMax = 10_000;
@@ -31,7 +31,7 @@ const noKey = {
 
 /**
  * Runs the workers until a signal arrives, and then ends the process. If the first worker exits
- * before it listens, ends the process and does not restart the worker.
+ * before it listens, also ends the process.
  *
  * @param program the path of the program that each worker runs
  * @throws if the metrics port is in use
