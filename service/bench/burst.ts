@@ -1,5 +1,5 @@
-// Measures how long the executor takes to execute 2,000 addresses that are paid in the same block,
-// while 100,000 other addresses are open. Run it with bench/burst.ts PAYMENTS OPEN ROUNDS
+// Measures how long the executor takes to execute 2,000 addresses that are paid in the same block.
+// Another 100,000 addresses are open. Run the benchmark with bench/burst.ts PAYMENTS OPEN ROUNDS
 // LATENCY_MS. Blocks have 60 million gas and are mined at fixed intervals. The node, the database,
 // and the executor run on the same machine. Prints medians.
 

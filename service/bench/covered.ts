@@ -1,6 +1,6 @@
-// Starts V8's precise coverage. files.ts loads this file into the measured process. When the parent
-// process sends a message, the reply lists the source files whose functions ran since the previous
-// message.
+// Starts V8's precise coverage. files.ts loads this file into the measured process. The parent
+// process can send a message to request the source files. The reply lists each file with a function
+// that ran since the previous message.
 
 import { Session } from "node:inspector/promises";
 import { isMainThread } from "node:worker_threads";
@@ -15,7 +15,7 @@ if (isMainThread) {
 }
 
 /**
- * Returns each source file of service/ and address/ in which a function ran since the last call.
+ * Returns the source files of service/ and address/ with a function that ran since the last call.
  * Excludes service/bench/ and service/testing/.
  */
 export async function takeFiles(): Promise<string[]> {

@@ -1,7 +1,8 @@
-// node bench/files.ts prints how many source files of service/ and of the library one operation
-// uses in the main thread. A file is counted if one of its functions ran, according to V8's precise
-// coverage. Runs each operation once before the measurement. The service runs in a separate
-// process, which imports covered.ts. The webhook is sent to the process that runs this file.
+// node bench/files.ts prints how many source files one operation uses in the main thread. Only
+// source files of service/ and of the library count. A file is counted if one of its functions ran,
+// according to V8's precise coverage. Runs each operation once before the measurement. The service
+// runs in a separate process, which imports covered.ts. The webhook is sent to the process that
+// runs this file.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -19,8 +19,8 @@ const rounds = Number(process.env.ROUNDS ?? 31);
 const sizes = [10, 25, 50, 100, 250, 1_000];
 
 /**
- * Runs one statement that handles `numbers.length` rows. A search reads consecutive rows after the
- * first number, and all other statements handle the rows with these numbers.
+ * Runs one statement that handles `numbers.length` rows. Most statements handle the rows with these
+ * numbers. A search reads consecutive rows instead, starting after the first number.
  */
 type Statement = (db: Kysely<Tables>, numbers: readonly number[]) => Promise<unknown>;
 
@@ -68,7 +68,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     await fill(store, size);
     console.log(`${dialect}, ${size} rows of ${accounts.many}`);
     for (const [name, run] of Object.entries(statements)) {
-      // Handles new rows in each round, because a row can be deleted or inserted only once.
+      // A statement cannot delete or insert the same row again, so each round uses new rows.
       let next = 0;
       const tookMs = new Map(sizes.map((count): [number, number[]] => [count, []]));
       for (let round = 0; round <= rounds; round++) {

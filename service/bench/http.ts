@@ -1,14 +1,15 @@
 // Measures how many create requests and lookups the service can serve per second. Compares the
-// service with node:http without a framework, which is the upper bound, and with a simple
-// handwritten server. The servers and the load generator are separate processes. The servers are
-// measured in alternation and medians are reported, so that other load on the machine affects all
-// servers equally. Then measures the service on PostgreSQL. PostgreSQL runs on the same machine,
-// but the service's processor time does not include PostgreSQL's.
+// service with two other servers. One uses node:http without a framework, and its rate is the upper
+// bound. The other is a simple handwritten server. The servers and the load generator are separate
+// processes. Each round measures all servers, so that other load on the machine affects all servers
+// equally. The results of a server are the medians of its rounds. Then measures the service on
+// PostgreSQL. PostgreSQL runs on the same machine, but the service's processor time does not
+// include PostgreSQL's.
 //
 // V8 may generate faster code for one process than for another process with the same program. So
-// everything is measured three times, with new processes each time, and the report shows the
-// median. The benchmark fails if the median rate is below its minimum, which is a fraction of the
-// rate of node:http. The minimum rates only detect regressions. They are not goals.
+// everything is measured three times with new processes. The report shows the median. The benchmark
+// fails if the median rate is below its minimum. The minimum is a fraction of the rate of
+// node:http. The minimum rates only detect regressions, and are not goals.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +32,10 @@ type Server = { port: number; keys: string[]; addresses: string[]; process: Chil
 type Measured = Outcome & { processorMicros: number };
 type Variant = { name: string; server: Server; job: (server: Server) => Job; rounds: Measured[] };
 type Figures = Pick<Measured, "perSecond" | "processorMicros" | "p50Ms" | "p99Ms" | "maxMs">;
-/** The figures of one set of server processes, by operation and then by the server's name. */
+/**
+ * The results of one of the three measurements, which have separate server processes. The outer key
+ * is the operation, and the inner key is the server's name.
+ */
 type Shown = Map<string, Map<string, Figures>>;
 
 const creating = "POST /v1/address/create";
@@ -110,8 +114,8 @@ async function measureOnPostgres(bare: Server, byHand: Server): Promise<Shown> {
 }
 
 /**
- * Runs all rounds of create requests before the first lookup. The operating system continues to
- * write to disk after create requests. If create requests and lookups alternated, these writes
+ * Runs all rounds of create requests before the first lookup. After create requests, the operating
+ * system continues to write to disk. If create requests and lookups alternated, the writes to disk
  * would slow down the lookups.
  */
 async function compare(creates: Variant[], lookups: Variant[]): Promise<Shown> {
@@ -157,8 +161,8 @@ function variant(name: string, server: Server, job: Variant["job"]): Variant {
 }
 
 /**
- * Measures one round. Also measures processor time, which is more reliable than elapsed time if the
- * machine has other work.
+ * Measures one round. Also measures processor time, which depends less on other load than elapsed
+ * time.
  */
 async function measure({ server, job }: Variant): Promise<Measured> {
   // Warms up the server, whose caches are cold because other servers were measured in between.

@@ -1,9 +1,8 @@
-// node bench/lists.ts measures how long it takes to read a page of an account's addresses or
-// events. Three accounts have 10⁴, 10⁵, and 10⁶ rows in one database, on SQLite and on PostgreSQL.
-// Prints medians in milliseconds. Each query reads a limited number of rows, so the time should not
-// depend on the size of the account. With ANALYZE=1, collects table statistics on SQLite. With
-// statistics, SQLite reads all rows for two of the lists. The service never collects statistics on
-// SQLite.
+// node bench/lists.ts measures how long it takes to read a page of addresses or events. Three
+// accounts have 10⁴, 10⁵, and 10⁶ rows in one database, on SQLite and on PostgreSQL. Prints medians
+// in milliseconds. Each query reads a limited number of rows, so the account's size should have no
+// effect. With ANALYZE=1, collects table statistics on SQLite. If SQLite has these statistics, it
+// reads all rows for two of the lists. The service never collects statistics on SQLite.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 // The load generator, which runs in a separate process. The load generator opens several
-// connections, and sends one request at a time on each connection. Its plain sockets need little
-// processor time.
+// connections, and sends one request at a time on each connection. The load generator uses plain
+// sockets, because they need little processor time.
 
 import { connect, type Socket } from "node:net";
 
@@ -9,8 +9,8 @@ export type Job = {
   connections: number;
   ms: number;
   /**
-   * The requests to send, repeatedly and in this order. If a request has `saltAt`, the 64 digits at
-   * this position are replaced with a new salt each time.
+   * The requests to send, repeatedly and in this order. If a request has `saltAt`, each repetition
+   * has a new salt of 64 digits at this position.
    */
   requests: { text: string; saltAt?: number }[];
   /** The first salt. */
@@ -91,7 +91,7 @@ function exchange(socket: Socket, next: () => Buffer, end: number, latencies: nu
   });
 }
 
-/** Returns the total size of a response. Reads it from the headers in the first chunk. */
+/** Returns the total size of a response, from the headers in its first chunk. */
 function answerBytes(chunk: Buffer): number {
   const head = chunk.indexOf("\r\n\r\n");
   const text = chunk.toString("latin1", 0, head);

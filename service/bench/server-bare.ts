@@ -1,5 +1,6 @@
 // A server that uses only node:http, to measure the upper bound. The server parses the body of each
-// create request, but sends prepared responses with the length of this service's responses.
+// create request. Every response is the same prepared record, with the length of the service's
+// responses.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

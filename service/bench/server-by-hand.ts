@@ -1,6 +1,6 @@
-// A simple server with the guarantees of this service. The server uses Fastify with a schema, viem
-// to derive addresses, and better-sqlite3 with one insert per request. The server verifies each
-// record that it reads, and has one API key and no limits.
+// A simple server with the guarantees of this service. The server uses Fastify with a schema, and
+// derives addresses with viem. Each create request runs one insert with better-sqlite3. The server
+// verifies each record that it reads, and has one API key and no limits.
 
 import { hash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -38,8 +38,9 @@ const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
  */
 const accountsCount = 600;
 /**
- * The maximum number of simultaneous saves before the measurement. On PostgreSQL, a save fails if
- * it waits longer than 5 s, and a busy machine saves fewer than 100,000 records in this time.
+ * The maximum number of simultaneous saves before the measurement. Without this limit, saves on
+ * PostgreSQL could exceed their time limit of 5 s. A busy machine cannot save 100,000 records in
+ * this time.
  */
 const savesMax = 5_000;
 
@@ -79,9 +80,9 @@ const findHere = async (address: Uint8Array) => {
 };
 
 /**
- * Collects the records that arrive in one turn of the event loop, and commits them in a single
- * transaction, like the writing thread of the service. The transaction must not wait for SQLite's
- * write lock, because the holder of the lock may be waiting for this thread.
+ * Collects the records of one turn of the event loop, and commits them in a single transaction. The
+ * service's writing thread does the same. The transaction must not wait for SQLite's write lock,
+ * whose holder may be waiting for this thread.
  */
 function openWriterHere() {
   const database = connect(sqliteFile(dataDirectory), { busyMsMax: 0 });

@@ -1,7 +1,7 @@
-// Measures the cost of open event streams: the memory that the server uses for each stream, and the
-// time from a block until the last stream has received it. The server runs in this process. The
-// clients are raw sockets in a separate process, so that their memory is not included.
-// `node service/bench/streams.ts [streams]`
+// Measures the cost of open event streams: the server's memory per stream, and the delivery time.
+// The delivery time is the time from a block until the last stream receives it. The server runs in
+// this process. The clients are raw sockets in a separate process, so that their memory is not
+// included. `node service/bench/streams.ts [streams]`
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,15 +24,15 @@ async function measure(count: number) {
     chains: chainsAt(world),
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
-    // All clients are in one network, which can use at most three quarters of an address's streams.
-    // So the limit per address must be higher than the number of clients.
+    // All clients connect from the same network. One network can open at most three quarters of the
+    // streams that an address allows. So `streamsPerAddressMax` must be higher than the number of
+    // clients.
     eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const many = [];
   for (let i = 0; i < count; i++) many.push(await keepRecord(server, await world.newRecord()));
-  // Opens a few streams first, so that the measurement does not include code that is loaded with
-  // the first stream.
+  // Opens a few streams first, because the first stream loads code that must not be measured.
   await (await open(base, [many[0]!.address], 20)).close();
   await sleep(500);
 

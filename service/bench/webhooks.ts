@@ -1,6 +1,7 @@
-// Measures how much one endpoint that never responds delays 999 other endpoints. Run it with
-// bench/webhooks.ts 1000 3. Alternates between rounds with and without this endpoint. Prints the
-// events per second of each kind of round, and the ratio of their median times.
+// Measures how much one endpoint that never responds delays 999 other endpoints. Run the benchmark
+// with bench/webhooks.ts 1000 3, for 1,000 endpoints and three rounds. Each round is measured with
+// and without the endpoint that never responds. Prints the events per second for both cases, and
+// the ratio of the median times.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

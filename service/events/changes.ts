@@ -1,6 +1,6 @@
 // Compares an address's status with the last reported status, and writes an event for each
-// difference. An event has the same body, byte for byte, in the account's event list and in
-// webhooks. No function in this file has side effects.
+// difference. An event has the same body, byte for byte, in the event list and in webhooks. No
+// function in this file has side effects.
 
 import type { Hex } from "executable-address";
 import {
@@ -35,10 +35,7 @@ export type KnownStatus = {
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
-  /**
-   * The address's paid, executed, and returned amounts that are already included in the account's
-   * sums (money.ts).
-   */
+  /** The amounts of this address that the account's daily sums already include (money.ts). */
   moved: Moved;
   payments: ReportedPayments;
   elsewhere: ReportedElsewhere;
@@ -67,9 +64,9 @@ export type Change = { type: EventType; chainId?: never; payment?: PaymentNews }
 type OwnChange = Exclude<Change, ChangeElsewhere>;
 
 /**
- * Returns the events for the changes from `known` to `status`, in order, and the new `known` for
- * the next comparison. If a reorganization reverted a reported change, the first event is
- * `address.reverted`, and the next events report the whole current status again.
+ * Returns the events for the changes from `known` to `status`, in order. Also returns the new
+ * `known` for the next comparison. If a reorganization reverted a reported change, the first event
+ * is `address.reverted`. The next events report the whole current status again.
  */
 export function compareStatuses(
   known: KnownStatus,
@@ -117,8 +114,8 @@ export function compareStatuses(
 type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 
 /**
- * The types of events that a late payment can cause. These events come after the `address.payment`
- * events of late payments.
+ * The types of events that a late payment can cause. The `address.payment` event of the late
+ * payment comes first.
  */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
@@ -155,8 +152,8 @@ export const eventBytesMax = 20_000;
 const recoveriesMax = 30;
 
 /**
- * The version of the event format. The version increases when a field is removed or gets another
- * meaning, but not when a field or an event type is added.
+ * The version of the event format. The version increases when a field is removed or changes its
+ * meaning. New fields and event types do not increase the version.
  */
 export const eventVersion = 1;
 
@@ -198,8 +195,8 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
 }
 
 /**
- * Returns the hash of the transaction that the event reports: the transaction of the payment, the
- * execution, or the newest recovery. Returns null if the event reports no transaction.
+ * Returns the hash of the event's transaction: a payment, the execution, or the newest recovery.
+ * Returns null if the event reports no transaction.
  */
 function findTransactionHash(change: Change, status: AddressStatus): Hex | null {
   if ("payment" in change && change.payment) return change.payment.transactionHash;

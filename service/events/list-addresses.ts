@@ -1,7 +1,8 @@
-// Lists an account's addresses that match the filters. Scans an index in the order of the list, a
-// limited number of rows (a window) at a time. For each window, one statement reads the keys, and
-// another statement reads the rows that match the filters. SQLite runs one statement at a time, so
-// a single statement over a million rows would delay all other statements for seconds.
+// Lists an account's addresses that match the filters. Scans an index in the order of the list.
+// Each step scans a window, which is a limited number of rows. For each window, one statement reads
+// the keys. Another statement reads the rows that match the filters. SQLite runs one statement at a
+// time. A single statement over a million rows would therefore delay all other statements for
+// seconds.
 
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
@@ -48,15 +49,18 @@ type AddressFilter = {
 export type AddressQuery = AddressFilter & {
   accountId: string;
   /**
-   * The order of the rows. Rows are sorted by settlement time if the query filters by settlement
-   * time, and by creation time otherwise.
+   * The order of the rows. Rows are sorted by settlement time if the query filters by it.
+   * Otherwise, rows are sorted by creation time.
    */
   order: "newest" | "oldest";
   /** The page starts after this row. */
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
-  /** Runs the function that reads a window. If `turn` returns undefined, the list ends early. */
+  /**
+   * Queues the reads of the list, one window (a limited number of rows) at a time. If `turn`
+   * returns undefined, the list ends early.
+   */
   turn?: ReadQueue;
 };
 
@@ -89,17 +93,15 @@ const windowRowsMax = 250;
 
 /**
  * The minimum age of the rows in a list that starts with the oldest row. A row's time is set before
- * the row is committed. Without a minimum age, a client could read past the position of a row that
- * is not visible yet, and would miss the row.
+ * the row is committed. Without a minimum age, a client could miss a row that becomes visible late.
  */
 export const settleMs = 15_000;
 
 type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
 /**
- * Returns a page of up to `limit` addresses, and the cursor of the next page if there is one. A
- * list that starts with the oldest row always has a cursor, because new rows can be added at the
- * end of the list.
+ * Returns a page of up to `limit` addresses, and the cursor of the next page, if any. If the oldest
+ * row is first, there is always a cursor, because new rows can follow.
  */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
   const { limit, order, turn = withoutQueue } = query;
@@ -148,8 +150,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   const { time, from, times } = chooseWalk(query);
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
-  // SQLite uses the index of a view for a range of times, but not for the comparison with the
-  // cursor's time and address. So the cursor's time also limits the range.
+  // In a view, SQLite uses the index for a range of times. SQLite does not use the index to compare
+  // the pair (time, address). So the cursor's time is also a limit of the range of times.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);
@@ -164,8 +166,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
 }
 
 /**
- * The rows to scan, and the time column by which the rows are sorted. If an index supports one of
- * the filters, `chooseWalk` chooses the rows that match this filter.
+ * The rows to scan, and the time column by which they are sorted. If a filter has an index, only
+ * the rows that match this filter are scanned.
  */
 type Walk = {
   from: Sql;
@@ -241,19 +243,18 @@ async function readItems(
 }
 
 /**
- * Returns SQL for an address's state. The observer does not watch an address that has received no
- * money, so this host's clock decides whether such an address is expired.
+ * Returns SQL for an address's state. The observer does not watch addresses without payments. For
+ * these addresses, this host's clock decides whether they are expired.
  */
 const selectState = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
 /**
- * Returns SQL for all filters except settlement times, which {@link chooseWalk} applies. That
- * function may apply some of the other filters too.
+ * Returns SQL for all filters except settlement times, which only {@link chooseWalk} applies.
  *
- * The conditions on references use `coalesce`. Otherwise, PostgreSQL might scan the table of
- * references first, and read all references of the account for each window.
+ * The conditions on references use `coalesce`. Otherwise, PostgreSQL might read all the account's
+ * references for each window before it reads other tables.
  */
 function writeConditions(query: AddressQuery, { state, created }: { state: Sql; created: Sql }) {
   const { token, chainId, addresses, referenceContains } = query;

@@ -23,7 +23,10 @@ export type EventQuery = {
   limit: number;
   /** If empty or omitted, lists events of all types. */
   types?: readonly EventType[] | undefined;
-  /** Runs the function that reads a window. If `turn` returns undefined, the search ends early. */
+  /**
+   * Queues the reads of the search, one window (a limited range of positions) at a time. If `turn`
+   * returns undefined, the search ends early.
+   */
   turn?: ReadQueue;
 };
 
@@ -32,7 +35,7 @@ type Found = { position: number; body: string }[];
 /**
  * Lists events, oldest first. `body` is exactly the text that webhooks deliver. `rows` contains
  * every matching event after the position `after`, up to the last event in `rows`. If `rows` has
- * fewer than `limit` events, it also contains every matching event up to the position `until`.
+ * fewer than `limit` events, all positions up to `until` have been searched.
  */
 export async function listEvents(
   db: Kysely<Tables>,
@@ -75,7 +78,7 @@ async function readWindow(
   return { rows, last: last?.position };
 }
 
-/** Returns the body of one event, or undefined if the account has no event with this ID. */
+/** Returns the body of an event, or undefined if the account has no such event. */
 export async function findEvent(
   db: Kysely<Tables>,
   accountId: string,
@@ -90,11 +93,14 @@ export async function findEvent(
   return row?.body;
 }
 
-/** Returns SQL for the body of the event `id`, or null if the event was deleted. */
+/** Returns SQL for the body of the event `id`. The value is null if the event was deleted. */
 export const bodyOf = (id: RawBuilder<unknown>) =>
   sql<string | null>`(select body from events where id = ${id})`;
 
-/** Returns SQL for the chain that the event is about, or null if it is the intent's chain. */
+/**
+ * Returns SQL for the ID of the chain that the event is about. The value is null if the event is
+ * about the intent's chain or was deleted.
+ */
 export const otherChainOf = (id: RawBuilder<unknown>) =>
   sql<number | null>`(select other_chain_id from events where id = ${id})`;
 

@@ -1,13 +1,16 @@
-// Marks the addresses that the observer of a chain has to examine. When the executor saves a
-// payment to an address or a settlement of an address, it marks the address with the block number
-// in the same database transaction. The address is due for a read of its status when this block has
-// the number of confirmations that the account has set, or the chain's default number. After a
-// reorganization, addresses whose status was read at a replaced block are due immediately.
+// Marks the addresses whose status an observer has to read. The executor marks an address when it
+// finds a payment, executes the address, or recovers it. The mark stores the block number. The mark
+// and the payment or outcome are saved in the same database transaction. The status read is due
+// when this block has enough confirmations. The account can set the number of confirmations, and
+// each chain has a default. After a reorganization, addresses whose status was read at a replaced
+// block are due immediately.
 //
-// A payment or return on a chain other than the intent's chain has a separate mark, which is due
-// when the payment or return has the number of confirmations that the account requires on that
-// chain. The observer of the intent's chain then reports the payment or return. A single observer
-// reports all events of an address, so the events have a clear order. This file calls no node.
+// An address can also be paid on a chain other than its intent's chain. The executor of the other
+// chain sends such a payment back (a return). An address has a separate mark for each other chain
+// on which it was paid. This mark is due when the payment or return has enough confirmations on
+// that chain. The observer of the intent's chain then reports the payment or the return. A single
+// observer reports all events of an address, so the events have a clear order. This file calls no
+// node.
 
 import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -20,17 +23,17 @@ import type { Tables } from "../store/tables.ts";
 import { selectConfirmations } from "./confirmations.ts";
 
 /**
- * Events go to the first account that created the address, and to at most this number of later
- * accounts. The earliest of the later accounts are chosen. The limit is necessary because any
- * account can create an existing address again, and each account adds a row.
+ * The maximum number of later accounts that get an address's events. The first account always gets
+ * the events. The earliest of the later accounts are chosen. The limit is necessary because any
+ * account can create an existing address again. Each account adds a row.
  */
 const laterOwnersMax = 31;
 
 /**
- * Marks each of the `addresses` for every account that created it. The addresses are due for a
- * status read when block `blockNumber` has the number of confirmations that the account requires.
- * Skips addresses whose intents are for other chains, because their status is read on the intent's
- * chain.
+ * Schedules a status read of the `addresses`, separately for each account that gets their events.
+ * The read is due when block `blockNumber` has the number of confirmations that the account
+ * requires. Skips addresses whose intents are for other chains, because their observers read
+ * another chain.
  */
 export async function markWatches(
   transaction: Transaction<Tables>,
@@ -42,9 +45,10 @@ export async function markWatches(
 }
 
 /**
- * Saves marks for addresses whose intents are for chains other than `chainId`, one for each account
- * that created the address. A mark is due when block `blockNumber` of `chainId` has the number of
- * confirmations that the account requires on this chain.
+ * Marks addresses whose intents are for other chains, after a payment or a return on `chainId`.
+ * Skips addresses whose intents are for `chainId`. Saves one mark per address and account, for each
+ * account that gets the address's events. The mark is due when block `blockNumber` of `chainId` has
+ * enough confirmations for the account.
  */
 export async function markElsewhere(
   transaction: Transaction<Tables>,
@@ -56,7 +60,7 @@ export async function markElsewhere(
 }
 
 /**
- * Saves marks for the accounts that created the addresses.
+ * Marks the addresses for each account that gets their events.
  *
  * @param intentChain "this" selects the addresses whose intents are for `chainId`, and "other"
  *   selects the rest
@@ -77,7 +81,10 @@ async function insertForOwners(
   }
 }
 
-/** @param owners SQL that selects the account, address, creation time, and token */
+/**
+ * @param owners a query for owners of addresses. Its columns are the account, the address, the
+ *   creation time, and the token.
+ */
 async function insertWatches(
   db: Kysely<Tables>,
   chainId: number,
@@ -100,7 +107,10 @@ async function insertWatches(
         then watches.due_block else excluded.due_block end`.execute(db);
 }
 
-/** @param owners SQL that selects the account, address, creation time, token, and chain */
+/**
+ * @param owners a query for owners of addresses. Its columns are the account, the address, the
+ *   creation time, the token, and the chain.
+ */
 async function insertElsewhere(
   db: Kysely<Tables>,
   chainId: number,
@@ -145,7 +155,8 @@ export async function markObservedAbove(
   let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
   for (;;) {
     const isAbove = sql<boolean>`chain_id = ${chainId} and ${key} > ${keySql(from)}`;
-    // Up to a million rows can match, so the query returns only the last row of each group.
+    // A million rows can match, so they are updated in groups. The query returns only the last row
+    // of the next group.
     const { rows } = await sql<ObservedAt & { unmarked: number }>`
       select block_number, account_id, address, unmarked from (
         select block_number, account_id, address,
@@ -155,8 +166,8 @@ export async function markObservedAbove(
       ) page order by block_number desc, account_id desc, address desc limit 1`.execute(db);
     const [last] = rows;
     if (!last) return;
-    // The search includes rows that are already due. If a statement skipped these rows, it could
-    // scan a million rows before it finds a group.
+    // The groups include rows that are already due. If the query skipped these rows, it might scan
+    // a million rows to fill one group.
     if (last.unmarked) {
       await db
         .updateTable("watches")
@@ -170,8 +181,8 @@ export async function markObservedAbove(
 }
 
 /**
- * A mark that is due. On the chain `chainId`, the blocks up to `upTo` have the number of
- * confirmations that the account requires. `address` has 20 bytes.
+ * A mark that is due. On the chain `chainId`, the blocks up to `upTo` have the confirmations that
+ * the account requires. `address` has 20 bytes.
  */
 export type DueElsewhere = {
   accountId: string;
@@ -183,8 +194,9 @@ export type DueElsewhere = {
 };
 
 /**
- * Returns the other chains that have due marks of addresses whose intents are for `chainId`.
- * `number` is the newest block up to which the other chain was read.
+ * Returns the other chains for which at least one mark is due. Considers only addresses whose
+ * intents are for `chainId`. `number` is the newest block up to which the executor has read the
+ * other chain.
  */
 async function findDueChains(db: Kysely<Tables>, chainId: number) {
   const id = sql`event_chains.chain_id`;
@@ -196,13 +208,16 @@ async function findDueChains(db: Kysely<Tables>, chainId: number) {
   return rows.map((row) => ({ otherId: Number(row.chain_id), number: Number(row.number) }));
 }
 
-/** Returns whether there is a due mark of an address whose intent is for `chainId`. */
+/**
+ * Returns whether any mark for another chain is due. Considers only addresses whose intents are for
+ * `chainId`.
+ */
 export const isElsewhereDue = async (db: Kysely<Tables>, chainId: number): Promise<boolean> =>
   (await findDueChains(db, chainId)).length > 0;
 
 /**
- * Returns up to about `limit` due marks. The marks of one chain are sorted by block number. Block
- * numbers of different chains cannot be compared, so each chain gets an equal share of the limit.
+ * Returns due marks. The marks of one chain are sorted by block number. Block numbers of different
+ * chains cannot be compared. Each chain gets an equal share of `limit`, rounded up.
  */
 export async function findDueElsewhere(
   db: Kysely<Tables>,
@@ -234,16 +249,15 @@ export async function findDueElsewhere(
 }
 
 /**
- * If a mark is due within this number of blocks, the executor polls the chain at the usual
- * interval. If all marks are due later, the executor may poll less often, so it may notice late
- * that a mark is due.
+ * If a mark is due within this number of blocks, the executor polls at the usual interval.
+ * Otherwise, the executor may poll less often, and events may be late.
  */
 const awaitedBlocksMax = 1_024;
 
 /**
- * Returns whether an address whose intent is for another chain has a mark that waits for
- * confirmations on `chainId`. Ignores marks that are due after more than {@link awaitedBlocksMax}
- * blocks.
+ * Returns whether a payment or return on `chainId` waits for confirmations. Considers only
+ * addresses whose intents are for other chains. Ignores marks that are due after more than {@link
+ * awaitedBlocksMax} blocks.
  */
 export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const upTo = newestAnchorOf(sql`${chainId}`);
@@ -253,9 +267,9 @@ export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): P
 }
 
 /**
- * Deletes marks whose events were saved. If the block of a mark does not have enough confirmations
- * yet, postpones the mark until the block has enough confirmations. Ignores marks that have changed
- * in the meantime.
+ * Deletes marks after their events were saved. If the newest payment or return still lacks
+ * confirmations, postpones the mark until it has them. Ignores marks that have changed in the
+ * meantime.
  */
 export async function endMarks(
   transaction: Transaction<Tables>,
@@ -273,10 +287,11 @@ export async function endMarks(
 }
 
 /**
- * Postpones the marks of an address whose status could not be read. The marks are due again after
- * at most `waitMs`, rounded up to a block. A mark is due at a block number, and the database stores
- * no block times, so every chain is assumed to have the slowest blocks ({@link blockSecondsMax}).
- * On a faster chain, a mark is due earlier: with 2-second blocks, after a fifteenth of `waitMs`.
+ * Postpones the marks of an address whose status could not be read. A mark becomes due at a block
+ * number, so `waitMs` is converted to blocks, rounded up. The database does not store the block
+ * time of each chain. The conversion therefore uses the slowest block time of any chain
+ * ({@link blockSecondsMax}). On a chain with 2-second blocks, marks are due again after a fifteenth
+ * of `waitMs`.
  */
 export async function postponeMarks(
   db: Kysely<Tables>,

@@ -1,7 +1,6 @@
 // Stores which look-alikes of listed tokens an address has received. Each combination of address,
-// chain, and token has at most one row, regardless of the number of transfers. The row remains
-// after the tokens have left the address. The only effect of such a row is that the token's balance
-// is still read.
+// chain, and token has at most one row. The row remains after the tokens have left the address.
+// When the executor examines an address, it also reads the balances of these tokens.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -59,8 +58,9 @@ export async function keepMisdirected(
 }
 
 /**
- * After a reorganization, removes the transaction and the payer from every row whose newest
- * transfer is in a block after `number`. The rows remain.
+ * Forgets transfers after block `number`, because a reorganization removed them. Removes the
+ * transaction and the payer from each row whose newest transfer is such a transfer. The rows
+ * remain.
  */
 export async function forgetTransfersAbove(
   db: Kysely<Tables>,
@@ -75,7 +75,7 @@ export async function forgetTransfersAbove(
     .execute();
 }
 
-/** Returns the look-alikes that `addresses` received on a chain. All hex is lowercase. */
+/** Returns the look-alike tokens that the `addresses` received on a chain. All hex is lowercase. */
 export async function findTokensOf(
   db: Kysely<Tables>,
   chainId: number,
@@ -102,8 +102,8 @@ export async function findTokensOf(
 }
 
 /**
- * Returns a function that finds the look-alikes that an address received on any chain. Simultaneous
- * calls share a query.
+ * Returns a function that finds the look-alike tokens that an address received on any chain.
+ * Simultaneous calls share a query.
  */
 export function misdirectedFinder(
   db: Kysely<Tables>,

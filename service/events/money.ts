@@ -1,8 +1,8 @@
-// Computes an account's requested, paid, executed, and returned amounts by day and token. The
-// transaction that saves an observation also adds its paid, executed, and returned amounts.
-// Requested amounts are added when the dashboard reads the sums, so that a create request does not
-// need to write another row. The median times from creation to payment and from payment to
-// execution are computed from the account's events.
+// Computes an account's requested, paid, executed, and returned amounts by day and token. Paid,
+// executed, and returned amounts are added in the transaction that saves an address's new status.
+// Requested amounts are added when the dashboard reads the sums. A create request therefore writes
+// no additional row. The median times from creation to payment, and from payment to execution, come
+// from the account's events.
 
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -33,15 +33,17 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
   };
 }
 
-/** The fields of a sum: amounts in base units, and numbers of addresses. */
+/**
+ * The fields of a daily sum. The amounts are in base units, and the counts are numbers of
+ * addresses.
+ */
 const amounts = ["requested", "paid", "executed", "returned"] as const;
 const counts = ["requestedCount", "paidCount", "executedCount", "returnedCount"] as const;
 type Amount = (typeof amounts)[number];
 type Count = (typeof counts)[number];
 
 /**
- * The amounts and counts to add to the sums of one account, day, chain, and token. `token` has 20
- * bytes.
+ * The daily sums of one account, chain, and token, or a change of these sums. `token` has 20 bytes.
  */
 type Sum = Record<Amount | Count, bigint> & {
   accountId: string;
@@ -56,8 +58,8 @@ const none = {
 };
 
 /**
- * Returns the amounts that an observation adds to the sums of its day, or undefined if no amount
- * has changed since the last observation.
+ * Compares an address's new status with its previous totals. Returns the change of the daily sums.
+ * Returns undefined if no amount has changed.
  */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
@@ -81,7 +83,7 @@ const keyOf = ({ accountId, day, chainId, token }: Sum) =>
   ].join();
 
 /**
- * Adds `sums` to the stored sums. Writes them in a fixed order, so that two servers cannot
+ * Adds `sums` to the stored sums. The sums are written in a fixed order, so that two servers cannot
  * deadlock.
  */
 export async function addSums(db: Transaction<Tables>, sums: readonly Sum[]): Promise<void> {
@@ -167,8 +169,8 @@ export async function countRequested(
 }
 
 /**
- * Returns the position of the last address whose requested amount is in the sums. Locks the row
- * that contains the position.
+ * Returns the position of the last address whose requested amount is part of the daily sums. The
+ * position is in the list of addresses. Locks the row that stores this position.
  */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db
@@ -242,8 +244,8 @@ const pacedEvents = 1_000;
  * A median is null if the newest 1,000 events contain no such payment or execution.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
-  // Selects the newest events by a limit. For a range of positions, PostgreSQL expects many rows,
-  // and chooses a join for many rows.
+  // Limits the number of rows, instead of the range of positions. For a range, PostgreSQL would
+  // expect many rows, and would choose a slow join.
   const page = db
     .selectFrom("events")
     .select(["account_id", "address", "type", "created_at as at", "position"])

@@ -1,5 +1,5 @@
-// Tests the event `address.payment` on a local chain: kinds of payments, large numbers of payments,
-// and reorganizations.
+// Tests the event `address.payment` on a local chain: kinds and numbers of payments, and
+// reorganizations.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -27,7 +27,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     factsOf,
   } = await openEvents(dialect);
 
-  describe(`the event \`address.payment\` on ${dialect}`, () => {
+  describe(`the event address.payment on ${dialect}`, () => {
     const kinds = async (account: string) =>
       (await payments(account)).map(({ amount, kind, isLate }) => [amount, kind, isLate]);
 
@@ -60,7 +60,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await kept(record.address)).length, paymentsMax + 1);
     });
 
-    test("is sent for a real payment even if an invented log has the same index", async () => {
+    test("is sent for a real payment even if an invented log has the same log index", async () => {
       const record = await world.newRecord({ amount: "1000" });
       const account = await create(record);
       await world.pay(record.address, 1000n);
@@ -87,8 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           ["1000", place.logIndex],
         ],
       );
-      // For both events, a receiver that verifies the event with its own node finds only the real
-      // payment.
+      // A receiver that verifies these two events with its own node finds only the real payment.
       for (const event of (await events(account)).slice(0, 2)) {
         const options = { rpcs: [world.rpcUrl], confirmations: 0 };
         const found = await proveEvent(event, record, options);
@@ -110,8 +109,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         amounts.map((amount, at) => ({ ...dust!, token, amount, logIndex: from + at }));
       const real = [
         ...some(300, ["25000000"], other),
-        // To hide one of these payments, an attacker has to send about the same amount of this
-        // token twice.
+        // An attacker can hide one of these payments only with two other payments in the same
+        // token. Each of the two must exceed half of the hidden payment.
         ...some(400, ["1100000", "25000000"]),
       ];
       const ones = Array.from({ length: 100 }, () => "1");
@@ -181,7 +180,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
     });
 
-    test("has the kind `wrong_token` for a look-alike, which does not count as paid", async () => {
+    test("has the kind `wrong_token` if the payment was made in a look-alike", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       const { transactionHash } = await world.pay(record.address, 100n, lookalike);
@@ -223,7 +222,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await kinds(others), [["100", "requested", false]]);
     });
 
-    test("is sent for a late payment before `address.recovered`", async () => {
+    test("precedes `address.surplus` and `address.recovered` if the payment is late", async () => {
       const { timestamp } = await world.client.getBlock();
       const expirationTimestamp = Number(timestamp) + 300;
       const [done, over] = [

@@ -1,5 +1,4 @@
-// Tests the observer on a local chain: when it reads an address, which events it saves, and how it
-// handles reorganizations.
+// Tests the observer on a local chain: when it reads an address, its events, and reorganizations.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -51,7 +50,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await moved(a), [["100", "0", "0", 1, 0, 0]]);
     });
 
-    test("are not sent if the transaction that marked the address is rolled back", async () => {
+    test("are not sent if the database transaction that caused them is rolled back", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -129,7 +128,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded", "executed"]);
     });
 
-    test("are sent to each account after the account's number of confirmations", async () => {
+    test("wait for the number of confirmations that each account has set", async () => {
       const record = await world.newRecord();
       const first = await create(record);
       const later = await create(record);
@@ -212,7 +211,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { blockAt } = chain;
       let asked = 0;
       chain.blockAt = async (number) => (asked++ === 0 ? blockAt(number) : undefined);
-      const message = /^no endpoint of chain 31337 has block \d+ below the newest block$/;
+      const message =
+        /^no endpoint of chain 31337 returns block \d+, although the newest block is \d+$/;
       await assert.rejects(observe(parts(), chain), { message });
       chain.blockAt = blockAt;
       assert.deepEqual(await types(account), []);
@@ -236,7 +236,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("are rechecked only for addresses that were read in replaced blocks", async () => {
+    test("are rechecked only for addresses whose status is from a removed block", async () => {
       const chainId = 7;
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
@@ -275,7 +275,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     for (const failures of [0, 1])
-      test(`are sent for a payment during a failed read after ${failures} failures`, async () => {
+      test(`are sent for a payment during a failed read (after ${failures} others)`, async () => {
         const record = await world.newRecord();
         const account = await create(record);
         await mark(record.address);

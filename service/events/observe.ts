@@ -1,13 +1,13 @@
-// The observer of a chain. When an address is due, the observer reads the address's status, and
-// saves changes of the status as events. The status is read at a block that has the number of
+// Observes the addresses whose intents are for one chain. When an address is due, the observer
+// reads its status, and saves changes as events. The status is read at a block with the
 // confirmations that the account requires. The chain's loop (follow/loop.ts) starts the observer.
 // Several processes can observe the same chain. If two processes observe the same change, only the
 // first observation is saved.
 //
-// The observer reads statuses only up to the newest anchor, which is the newest block up to which
-// the executor has read the chain (follow/anchors.ts). If a reorganization replaces the block of an
-// anchor, the executor detects the reorganization and removes the anchor. All addresses whose
-// status was read in a block after the newest remaining anchor are then due again.
+// The observer reads statuses only up to the newest anchor (follow/anchors.ts). An anchor is a
+// block up to which the executor has read the chain. If a reorganization replaces the block of an
+// anchor, the executor removes the anchor. If an address's status was read after the newest
+// remaining anchor, the address is then due again.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -77,8 +77,8 @@ export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
 type KnownChain = ObserverParts["chains"]["known"][number];
 
 /**
- * Returns a function that observes all due addresses. The function never rejects. After a failure,
- * its calls do nothing for {@link faultMs}.
+ * Returns a function that observes all due addresses. The function never rejects. For {@link
+ * faultMs} after a failure, the function returns immediately.
  */
 function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
   const { store, now } = parts;
@@ -133,7 +133,10 @@ export function openObservedChain(
   };
 }
 
-/** Saves the chain's default number of confirmations, for accounts that have not set a number. */
+/**
+ * Saves the chain's default number of confirmations. The default applies to accounts that have not
+ * set a number.
+ */
 async function saveDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
   await db
     .insertInto("event_chains")
@@ -215,8 +218,9 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
 type Read = { watch: Watch; status: AddressStatus | Error };
 
 /**
- * Reads each address's status at the newest block that has enough confirmations for the account and
- * is not after the anchor. A failed read does not affect other addresses.
+ * Reads each address's status at the newest block that has enough confirmations for the account. If
+ * the anchor is an earlier block, reads the status at the anchor instead. A failed read does not
+ * affect other addresses.
  */
 async function readDue(
   parts: ObserveParts,
@@ -231,7 +235,8 @@ async function readDue(
     const block = await chain.blockAt(number);
     if (!block)
       throw new Error(
-        `no endpoint of chain ${chain.chainId} has block ${number} below the newest block`,
+        `no endpoint of chain ${chain.chainId} returns block ${number}, although the newest ` +
+          `block is ${head.number}`,
       );
     const reads = watches.map(async (watch): Promise<Read> => {
       try {
@@ -291,7 +296,7 @@ async function withPayments(
   return observed;
 }
 
-/** For addresses with a due mark, adds the payments and returns on other chains. */
+/** Adds the payments and returns on other chains that are due (mark.ts). */
 async function withMoves(
   { store, keccak, findReturns }: ObserveParts,
   { chainId }: ObservedChain,
@@ -328,9 +333,9 @@ function decodeSubject(
 }
 
 /**
- * Returns the time at which to read an address's status again, or null if no read is necessary. A
- * payment schedules a read, but other changes are found only by polling. For example, the intent
- * can expire, and anyone can execute the address or send its money back.
+ * Returns when to read an address's status again, or null if no read is necessary. After a payment
+ * or an executor's transaction, the status is read anyway (mark.ts). Other changes are found only
+ * by polling. For example, the intent can expire, and anyone can execute or recover the address.
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;

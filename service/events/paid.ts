@@ -1,4 +1,4 @@
-// Decides which payments to an address are reported as events, and whether each payment is partial,
+// Decides which payments to an address are reported as events. Classifies each payment as partial,
 // late, or surplus. No function in this file has side effects.
 
 import { type Hex, zeroAddress } from "executable-address";
@@ -8,11 +8,11 @@ import { movedOf } from "./money.ts";
 import { paymentsMax, type StoredPayment } from "./payments.ts";
 
 export type Paid = {
-  /** Oldest first. Some payments may be in blocks after the status's block. */
+  /** Oldest first. Some payments may be in blocks after the block of the status. */
   payments: readonly StoredPayment[];
   /**
-   * Whether the executor has read the chain beyond the newest block for which the address was
-   * marked (mark.ts). If so, all transfer logs up to the marked block should be known.
+   * True if the executor has read the chain beyond `markedBlock` (watches.ts). The logs of all
+   * payments up to this block should then be known.
    */
   isSwept: boolean;
   /** The blocks after the expiration that contain payments. */
@@ -20,19 +20,22 @@ export type Paid = {
 };
 
 /**
- * Amounts that an address received without a known transfer log: `token` in base units of the
- * requested token, and `coin` in wei of the native coin. A status contains native coin only after
- * the address is closed.
+ * Amounts that an address received, but that no known transfer log explains. `token` is in base
+ * units of the requested token. `coin` is in wei of the native coin. A status contains native coin
+ * only after the address is closed.
  */
 type Unexplained = { token: bigint; coin: bigint };
 
-/** The payments to an address that were reported. Stored as JSON with these field names. */
+/**
+ * The payments that events have already reported for an address. Stored as JSON with these field
+ * names.
+ */
 export type ReportedPayments = {
-  /** The keys ({@link keyOf}) of reported payments with a log. */
+  /** The keys ({@link keyOf}) of the reported payments that have a transfer log. */
   told: string[];
   /** The reported amounts for which no transfer log is known yet, in decimal. */
   unexplained: Record<keyof Unexplained, string>;
-  /** The number of events that reported amounts without a log. */
+  /** The number of events that reported an amount without a transfer log. */
   growths: number;
 };
 
@@ -43,14 +46,14 @@ export const nothingReported: ReportedPayments = {
 };
 
 /**
- * The maximum number of events per address that report amounts without a log. Without this limit,
- * anyone could cause many events by sending native coin repeatedly.
+ * The maximum number of events per address that report an amount without a transfer log. Without
+ * this limit, anyone could cause many events by sending native coin repeatedly.
  */
 const growthsMax = 16;
 
 /**
- * Returns the key of a payment: 48 bits of the block hash, the log index, and `claim` unless it is
- * 0. Keys are short, because the row of an address contains the keys of all reported payments.
+ * Returns the key of a payment: 48 bits of the block hash, the log index, and a `claim` above 0.
+ * Keys are short, because the row of an address contains the keys of all reported payments.
  */
 export const keyOf = ({ blockHash, logIndex, claim }: StoredPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
@@ -70,10 +73,7 @@ export function unreported(
   return payments.filter((payment) => !reportedKeys.has(keyOf(payment)));
 }
 
-/**
- * Returns whether the address received tokens whose transfer log is not known yet but may still be
- * found.
- */
+/** Returns whether a token payment has no known transfer log, and the log may still be found. */
 export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept &&
   computeUnexplained(status, seenOf(status, paid)).token > BigInt(before.unexplained.token);
@@ -82,7 +82,7 @@ export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatu
  * Returns the payments to report now, in order, and the updated `before`. Payments with a transfer
  * log come first, followed by amounts without a transfer log.
  *
- * @param isOver whether the address was already closed in the last reported state
+ * @param isOver whether the last reported state of the address was a closed state
  */
 export function newPayments(
   before: ReportedPayments,
@@ -115,8 +115,8 @@ const seenOf = ({ block }: AddressStatus, { payments }: Paid): StoredPayment[] =
 
 /**
  * Computes which amounts in a status are not explained by known payments. The amount of the
- * requested token is negative if the known payments exceed the amount in the status, for example
- * because an endpoint invented a log.
+ * requested token is negative if the known payments exceed the status's amount. For example, an
+ * endpoint may have invented a log.
  */
 function computeUnexplained(status: AddressStatus, seen: readonly StoredPayment[]): Unexplained {
   const explained = sumOf(seen.filter(({ token }) => isSame(token, status.token)));
@@ -130,13 +130,12 @@ const sumOf = (amounts: readonly { amount: string }[]): bigint =>
   amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 
 /**
- * Finds new payments whose amounts were already reported without a log. These payments are not
- * reported again, because a receiver that adds up the amounts of events would count the payments
- * twice.
+ * Finds new payments whose amounts an earlier event has reported without a transfer log. The caller
+ * must not report these payments again. Otherwise, a receiver that adds up the amounts of all
+ * events would count the payments twice.
  *
- * @param unexplained the amount of the requested token for which no log is known now
- * @returns the keys of these payments, and the part of the reported amount for which there is
- *   still no log
+ * @param unexplained the amount of the requested token that no known transfer log explains
+ * @returns the keys of these payments; `rest` is the reported amount that still has no log
  */
 function findExplained(
   before: ReportedPayments,
@@ -157,10 +156,10 @@ function findExplained(
 }
 
 /**
- * Returns the payments with a log that are not reported yet.
+ * Returns the payments with a transfer log that no event has reported yet.
  *
- * @param unexplained the reported amount of the requested token for which there is still no log; it
- *   counts as paid before all payments with a log
+ * @param unexplained the reported amount of the requested token that still has no transfer log. The
+ *   function treats this amount as paid before all payments with a transfer log.
  */
 function reportLogged(
   seen: readonly StoredPayment[],
@@ -189,12 +188,11 @@ function reportLogged(
 
 /**
  * Reports increases of the amounts without a log. Returns a payment for each increase, and the
- * updated amounts. An amount without a log is native coin, or a token payment from the time before
- * the service had a record of the address. The payer and the transaction of such an amount are
- * unknown.
+ * updated amounts. An amount without a log is native coin, or a token payment before the service
+ * had the address's record. The payer and the transaction of such an amount are unknown.
  *
  * @param reported the amounts without a log that earlier events reported
- * @param found the present amounts without a log
+ * @param found the amounts without a log at the block of the status
  */
 function reportGrowths(
   reported: Unexplained,
@@ -208,8 +206,7 @@ function reportGrowths(
   for (const name of ["token", "coin"] as const) {
     const growth = found[name] - reported[name];
     const nth = growths + news.length + 1;
-    // The executor has not read the chain up to this block yet, so the transfer's log may still be
-    // found.
+    // The executor has not read the chain up to this block, so the log may still be found.
     const isWaiting = name === "token" && !isSwept;
     if (growth <= 0n || nth > growthsMax || isWaiting) continue;
     const token: Hex = name === "token" ? status.token : zeroAddress;
@@ -246,8 +243,8 @@ const listedMax = 8;
 
 /**
  * Returns the payments that an event lists. An execution event lists the earlier payments in the
- * requested token, and a recovery event lists all payments up to the status's block. Other events
- * list no payments. If there are too many payments, small payments are omitted first.
+ * requested token. A recovery event lists all payments up to the status's block. Other events list
+ * no payments. If there are too many payments, small payments are omitted first.
  *
  * @param type null for an event about another chain, which lists no payments
  */

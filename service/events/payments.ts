@@ -1,15 +1,16 @@
 // Stores payments from the transfer logs of tokens. Events report only stored payments.
 //
-// Anyone can pay an address any number of times, so the number of stored payments is limited. For
-// each address and chain, the first `paymentsMax` payments of each of three classes are stored. The
-// classes are payments in look-alikes of listed tokens, small payments, and other payments. A
-// payment is small if its amount is less than a hundredth of the requested amount. A payment in an
-// unrequested token, or on a chain other than the intent's chain, is also small.
+// The number of stored payments is limited, because anyone can pay an address any number of times.
+// There are three classes: payments in imitations of listed tokens (look-alikes), small payments,
+// and others. For each address and chain, the first `paymentsMax` payments of each class are
+// stored. A payment is small if its amount is less than a hundredth of the requested amount.
+// Payments in unrequested tokens, and payments on other chains than the intent's, are also small.
 //
-// Beyond the limit, a payment is still stored if its amount is among the largest in its token: if
-// fewer than two stored payments have an amount with the same or a greater bit length. So to hide a
-// payment, an attacker has to send about the same amount of the token twice. This exception stores
-// at most two payments of each bit length.
+// Beyond the limit, a payment is stored if its amount is among the largest in its token. An amount
+// is among the largest if fewer than two stored amounts have at least its bit length. So an
+// attacker can hide a payment only with two other payments in its token. Each of the two must
+// exceed half of the hidden payment. Beyond the limit, at most two payments of each bit length are
+// stored for each token.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -25,15 +26,15 @@ const smallPart = 100n;
 
 /**
  * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
- * return different transfers for the same log index, all these transfers are stored, although at
- * most one transfer is real. `claim` numbers the transfers from 0.
+ * return different transfers for the same log index, all these transfers are stored. At most one
+ * transfer is real. `claim` numbers these transfers, starting at 0.
  */
 export type StoredPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
 /** A payment on a chain other than the intent's. */
 export type PaymentElsewhere = StoredPayment & { chainId: number };
 
-/** The column `log_index` contains the log's index plus this factor times `claim`. */
+/** The column `log_index` contains the sum of the log's index and `claim` times this factor. */
 const claimFactor = 2 ** 32;
 
 /**
@@ -41,8 +42,8 @@ const claimFactor = 2 ** 32;
  * other chains. The call is idempotent.
  *
  * @param payments at most a few hundred
- * @returns the payments in look-alikes, including payments to skipped addresses; a token that the
- *   address's intent requests is not a look-alike
+ * @returns the payments in look-alike tokens ({@link isRequested}), even if their addresses were
+ *   skipped
  */
 export async function saveOwnPayments(
   transaction: Transaction<Tables>,
@@ -57,12 +58,12 @@ export async function saveOwnPayments(
 }
 
 /**
- * Stores payments to addresses whose intents are for other chains, up to the limits of {@link
- * saveOwnPayments}.
+ * Stores payments to addresses whose intents are for other chains. The limits of
+ * {@link saveOwnPayments} apply.
  *
- * @param payments payments whose logs a quorum of endpoints returned. The quorum is necessary
- *   because no balance on the intent's chain confirms these payments, so a single endpoint could
- *   invent such a payment.
+ * @param payments payments whose logs a quorum of endpoints returned. Without a quorum, a single
+ * endpoint could invent a payment. The balance on the intent's chain cannot confirm a payment on
+ * another chain.
  * @returns the payments that were not stored before
  */
 export async function savePaymentsElsewhere(
@@ -83,8 +84,8 @@ const distinctAddresses = (payments: readonly Payment[]): Uint8Array[] =>
 type Requested = ReadonlyMap<Hex, { token: Hex; amount: string }>;
 
 /**
- * A token that an intent requests is not a look-alike for the intent's address, even if the
- * operator lists the token as a look-alike.
+ * Returns whether the address's intent requests the token of the payment. A requested token is not
+ * a look-alike, even if the operator lists it as one.
  */
 const isRequested = (requested: Requested, { address, token }: Payment): boolean =>
   requested.get(address)?.token === token;
@@ -161,7 +162,7 @@ function add(counts: Map<string, number>, key: string): number {
 }
 
 /**
- * Records the size of an amount, in bits.
+ * Records the bit length of an amount.
  *
  * @returns whether the amount is among the largest amounts recorded so far
  */
@@ -175,9 +176,9 @@ function addSize(sizes: Map<string, number[]>, key: string, amount: string): boo
 export const countBits = (amount: string): number => BigInt(amount).toString(2).length;
 
 /**
- * Returns whether fewer than two of the `others` are `bits` or more. All numbers are bit lengths of
- * amounts in the same token. An amount that is among the largest in this sense is stored and
- * reported even beyond the limits, so that dust cannot hide a large payment.
+ * Returns whether an amount is among the largest: fewer than two of the `others` are at least
+ * `bits`. All numbers are bit lengths of amounts in the same token. The largest amounts are exempt
+ * from the limits, so that dust cannot hide a large payment.
  */
 export const isAmongGreatest = (bits: number, others: readonly number[]): boolean =>
   others.filter((each) => each >= bits).length < 2;

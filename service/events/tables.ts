@@ -8,12 +8,13 @@ import { referenceStatements } from "../store/tables.ts";
 declare module "../store/tables.ts" {
   interface Tables {
     /**
-     * The observed addresses (watches): a row for each account and each address of this account
-     * that received money. The columns from `state` to `settled_at` contain the last reported
-     * status. `sequence` counts the address's events. The status is read again when the chain
-     * reaches block `due_block`, or at the time `due_at`. If both are null, the status is read
-     * again only after a payment or a settlement. `readings` counts the reads since the last event
-     * or mark. `marked_block` is the newest block for which the address was marked (mark.ts).
+     * The observed addresses (watches). An address is observed after it has received money. An
+     * observed address has a row for each account that gets its events. The columns from `state` to
+     * `settled_at` contain the last reported status. `sequence` counts the address's events. The
+     * status is read again when the chain reaches block `due_block`, or at the time `due_at`. If
+     * both are null, the status is read again only after a payment or a settlement. `readings`
+     * counts the status reads since the last event, or since the address was last marked.
+     * `marked_block` is the newest block for which the address was marked (mark.ts).
      */
     watches: {
       account_id: string;
@@ -57,18 +58,18 @@ declare module "../store/tables.ts" {
       is_small: number;
       is_lookalike: number;
       /**
-       * 1 if a quorum of endpoints returned the log, and the payment is on a chain other than the
-       * intent's. Earlier versions also stored such payments if there was no quorum, and set 0.
-       * Payments on the intent's chain always have 0.
+       * 1 if a quorum of endpoints returned the log of a payment on another chain than the
+       * intent's. Earlier versions also stored payments on other chains without a quorum, with the
+       * value 0. Payments on the intent's chain always have 0.
        */
       is_agreed: Generated<number>;
     };
     /**
-     * Marks for events about chains other than the intent's (mark.ts), at most one for each
-     * observed address and other chain. A mark is due when the chain `other_chain_id` was read
-     * up to `due_block`. `marked_block` is the newest block for which the mark was set, and each
-     * change increments `marks`. The row is deleted after all its payments and returns were
-     * reported.
+     * Addresses whose payments and returns on other chains have to be examined (mark.ts). There is
+     * at most one row for each combination of account, address, and other chain. A row is due when
+     * the executor has read the chain `other_chain_id` up to `due_block`. `marked_block` is the
+     * newest block for which the address was marked. Each new mark increments `marks`. The row is
+     * deleted after all its payments and returns were reported.
      */
     watches_elsewhere: {
       account_id: string;
@@ -81,8 +82,8 @@ declare module "../store/tables.ts" {
     };
     /**
      * Look-alikes of listed tokens that an address received (misdirected.ts). The block, the
-     * transaction, and the payer belong to the newest transfer. If a reorganization removed the
-     * newest transfer, the block is 0, and the transaction and the payer are null.
+     * transaction, and the payer belong to the newest transfer. After a reorganization removes the
+     * newest transfer, the block is 0. The transaction and the payer are then null.
      */
     misdirected: {
       address: Bytes;
@@ -127,9 +128,8 @@ declare module "../store/tables.ts" {
     };
     /**
      * The requested, paid, executed, and returned amounts by account, day, chain, and token. `day`
-     * is the number of days since 1970-01-01, UTC. Amounts are decimal text of any length, in base
-     * units, because the databases cannot add 256-bit numbers. A reorganization can make an amount
-     * negative.
+     * is the number of days since 1970-01-01, UTC. Amounts are decimal text in base units, because
+     * the databases cannot add 256-bit numbers. A reorganization can make an amount negative.
      */
     money_days: {
       account_id: string;
@@ -137,8 +137,8 @@ declare module "../store/tables.ts" {
       chain_id: number;
       token: Bytes;
       /**
-       * The number of created addresses. `paid_count`, `executed_count`, and `returned_count` are
-       * the numbers of addresses that were paid, that were executed, and that returned money.
+       * The number of created addresses. `paid_count`, `executed_count`, and `returned_count` count
+       * addresses that were paid, executed, or returned money.
        */
       requested_count: number;
       paid_count: number;
@@ -149,7 +149,7 @@ declare module "../store/tables.ts" {
       executed: string;
       returned: string;
     };
-    /** The position of the last address whose requested amount is in the account's sums. */
+    /** For each account, the last address whose requested amount was added to the daily sums. */
     money_places: { account_id: string; created_at: number; address: Bytes };
   }
 }
@@ -202,7 +202,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** Tables for payments in look-alikes. */
+/** Tables for payments in look-alike tokens, which imitate listed tokens. */
 export function lookalikeStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
@@ -225,8 +225,8 @@ export function elsewhereStatements(dialect: Dialect): TableStatement[] {
         chain_id bigint not null, other_chain_id bigint not null, marked_block bigint not null,
         due_block bigint not null, marks bigint not null,
         primary key (account_id, address, other_chain_id))`,
-    // The observer of the intent's chain uses the first index to find due rows. The executor of the
-    // other chain uses the second index to find rows that wait for a block of this chain.
+    // The observer of the intent's chain uses the first index to find due rows. The executor of
+    // `other_chain_id` uses the second index to find rows that wait for a block.
     sql`create index watches_elsewhere_due
         on watches_elsewhere (other_chain_id, chain_id, due_block, account_id, address)`,
     sql`create index watches_elsewhere_block on watches_elsewhere (other_chain_id, due_block)`,

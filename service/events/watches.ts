@@ -32,7 +32,7 @@ import {
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
 
-/** An address that is due. The `terms` are not verified yet. */
+/** An address whose status has to be read for an account. The `terms` are not verified yet. */
 export type Watch = {
   accountId: string;
   address: Buffer;
@@ -41,16 +41,16 @@ export type Watch = {
   /** The number of confirmations that the account requires. */
   confirmations: number;
   /**
-   * The newest block of the intent's chain for which the address was marked (mark.ts). 0 if the
-   * address was marked only for other chains.
+   * The newest block of the intent's chain for which the address was marked (mark.ts). The value is
+   * 0 if only other chains marked the address.
    */
   markedBlock: number;
   version: number;
   sequence: number;
-  /** The number of status reads since the last event or mark. */
+  /** The number of status reads since the last event, or since the address was last marked. */
   readings: number;
   known: KnownStatus;
-  /** Due marks for other chains. */
+  /** The other chains for which events are due (mark.ts). */
   elsewhere: DueElsewhere[];
 };
 
@@ -66,14 +66,14 @@ export type NewEvent = {
 };
 
 /**
- * Called in the transaction that saves the events, so that each saved event has its webhook
+ * Runs in the transaction that saves the events, so that each saved event has its webhook
  * deliveries.
  */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
 /**
- * Returns whether any address is due or waits for a block. If not, the observer need not request
- * the newest block.
+ * Returns whether any address is due or waits for a block. If there is no such address, the
+ * observer need not request the newest block.
  */
 export async function mayBeDue(
   db: Kysely<Tables>,
@@ -88,9 +88,8 @@ export async function mayBeDue(
 }
 
 /**
- * Returns whether any address waits for a block of this chain. An address of this chain also waits
- * for a block if it has a due mark for another chain, because the event of the mark contains a
- * status that the observer reads on this chain.
+ * Returns whether any event waits for a new block of this chain. Events about other chains can also
+ * wait, because they contain the address's status on this chain.
  */
 export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const row = await db
@@ -106,7 +105,7 @@ export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promi
 
 /**
  * Returns up to `limit` addresses that are due. The accounts take turns, so that an account with
- * many due addresses does not delay other accounts.
+ * many due addresses does not delay others.
  */
 export async function findDue(
   db: Kysely<Tables>,
@@ -191,14 +190,12 @@ async function readWatches(
   }));
 }
 
-/**
- * `readAgainAtMs` is the time of the next status read if no payment arrives before then, or null.
- */
+/** `readAgainAtMs` is the time of the next status read without a payment, or null. */
 type Observation = {
   watch: Watch;
   status: AddressStatus;
   paid: Paid;
-  /** The payments and returns on other chains. Empty if the address has no due mark. */
+  /** The payments and returns on other chains. Empty if nothing is due to be reported. */
   moves: MovesElsewhere;
   readAgainAtMs: number | null;
 };
@@ -216,8 +213,9 @@ type Saving = {
 };
 
 /**
- * Saves observations together with their events. Skips an observation if another observation of the
- * same address was saved since `watch` was read, so a repeated call reports each change only once.
+ * Saves observations together with their events. Skips an observation if another one of the same
+ * address was saved since `watch` was read. A repeated call therefore reports each change only
+ * once.
  */
 export function saveObservations(
   db: Kysely<Tables>,
@@ -299,8 +297,8 @@ function compareObserved({ watch, status, paid, moves }: Observation) {
 }
 
 /**
- * Returns whether the address has received money on its intent's chain. If the address has received
- * no money, its expiration is not reported, and its status is not read again.
+ * Returns whether the address has received money on its intent's chain. Without money, the
+ * address's expiration is not reported, and its status is not read again.
  */
 export const hasReceived = (
   { markedBlock }: Pick<Watch, "markedBlock">,
@@ -347,8 +345,7 @@ async function updateWatch(
       ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
       known: JSON.stringify(known),
       due_at: readAgainAtMs,
-      // If the address was marked for a block after this status's block, the status must be read
-      // again.
+      // If the marked block is later than the status's block, the status must be read again.
       due_block: sql<number | null>`case when marked_block > ${number}
         then marked_block + ${watch.confirmations} end`,
     })
@@ -360,9 +357,8 @@ async function updateWatch(
 }
 
 /**
- * Reserves the next `count` positions for events of the account, and returns the last reserved
- * position. The row is locked until the commit, so events are committed in the order of their
- * positions.
+ * Reserves the next `count` positions for the account's events, and returns the last position. The
+ * row is locked until the commit, so events are committed in the order of their positions.
  */
 async function nextPosition(
   transaction: Transaction<Tables>,
@@ -383,9 +379,9 @@ async function nextPosition(
 }
 
 /**
- * Postpones the next read of addresses whose status could not be read. Skips an address if another
- * observation of the address was saved in the meantime. Also skips an address that was marked in
- * the meantime: a mark resets `readings` to 0 and can increase `marked_block`.
+ * Postpones the next read of addresses whose status could not be read. Skips an address if it was
+ * observed or marked in the meantime. A mark resets `readings` to 0 and
+ * can increase `marked_block`.
  */
 export async function postponeWatches(
   db: Kysely<Tables>,
@@ -405,8 +401,8 @@ export async function postponeWatches(
 }
 
 /**
- * The result of {@link passClosed}. All records up to `seq` were closed at `expiredSeconds`. If
- * `isEnd` is true, there were no later records.
+ * The result of {@link passClosed}. All records up to the number `seq` were closed at the time
+ * `expiredSeconds`. If `isEnd` is true, there were no later records.
  */
 export type Closed = { seq: number; expiredSeconds: number; isEnd: boolean };
 
@@ -415,13 +411,12 @@ export const noneClosed: Closed = { seq: 0, expiredSeconds: 0, isEnd: false };
 
 /**
  * Searches up to 1,000 records after `last.seq` for the first open record. A record is closed if
- * its intent is for another chain, or if its address is expired or settled. If `expiredSeconds` is
- * earlier than in the last call, records that seemed expired in that call may be open, so the
- * search begins at the first record.
+ * its address is expired or settled, or its intent is for another chain. If `expiredSeconds` is
+ * earlier than in the last call, the search begins at the first record. Records that were expired
+ * may now be open.
  *
  * @param last the result of the last call, or {@link noneClosed}
- * @param expiredSeconds a time of the chain's clock, in Unix seconds; records that expire at this
- *   time or earlier are expired
+ * @param expiredSeconds the chain's time in Unix seconds; records that expire by then are expired
  */
 export async function passClosed(
   db: Kysely<Tables>,

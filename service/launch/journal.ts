@@ -1,6 +1,6 @@
-// Stores the progress of a launch in a file, which is called the journal, so that the same command
-// can continue an interrupted launch. Each signed transaction is stored before it is sent. The
-// intent is stored before its address is shown.
+// Stores the progress of a launch in a file, which is called the journal. The same command can then
+// continue an interrupted launch. Each signed transaction is stored before it is sent. The intent
+// is stored before its address is shown.
 
 import type { Hex, Intent } from "executable-address";
 import { deterministicDeployer, factoryAddress, periphery } from "executable-address-contracts";
@@ -26,8 +26,8 @@ export type LaunchState = {
   wallet: Hex;
   sent: Sent[];
   /**
-   * Transactions with the same nonce as a mined transaction in `sent`. They can be mined only if a
-   * reorganization removes that transaction.
+   * Signed transactions that were not mined, because a transaction in `sent` used the same nonce. A
+   * reorganization that removes the mined transaction can make these transactions valid again.
    */
   replaced?: Sent[];
   intent?: Intent;
@@ -63,7 +63,7 @@ export async function openJournal(
   if (state.wallet !== wallet || state.chainId !== chainId) {
     throw new Error(
       `${file} belongs to a launch on chain ${state.chainId} by the wallet ${state.wallet}, but ` +
-        `the key belongs to ${wallet}: use that key, or move the file to start again`,
+        `the key belongs to ${wallet}: use the key of that wallet, or move the file to start again`,
     );
   }
   return journal;
@@ -123,7 +123,8 @@ export const hasSucceeded = ({ sent }: LaunchState, data: Hex): boolean =>
   sent.some(({ raw, mined }) => mined?.succeeded && parseTransaction(raw).data === data);
 
 /**
- * Returns whether two signed transactions have the same effect. Their nonces and fees can differ.
+ * Returns whether two signed transactions have the same effect, even if their nonces and fees
+ * differ.
  */
 export function hasSameEffect(one: Hex, other: Hex): boolean {
   const [a, b] = [parseTransaction(one), parseTransaction(other)];

@@ -1,6 +1,6 @@
 // Tests that the same command continues a launch after its process was killed. `npm test` kills the
-// process while it sends two of the transactions. `npm run test:long` kills it before and after
-// each transaction, and at other steps.
+// process while it sends two of the transactions. `npm run test:long` kills the process before and
+// after it sends each transaction, and at other steps.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -33,12 +33,10 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 }
 
 /**
- * Starts the command and kills it while it sends a transaction. If `isAfter`, the node has received
- * the transaction, but its response has not arrived yet. Otherwise, the node never receives the
- * transaction. Returns false if the command ends, or waits for the payment, before it sends this
- * transaction.
- *
- * @param through the number of transactions to let through before the kill
+ * Starts the command, and kills it while it sends the transaction after the first `through` ones.
+ * If `isAfter`, the node receives this transaction, but the command does not receive the response.
+ * Otherwise, the node never receives the transaction. Returns false if the command sends no such
+ * transaction, because it ends or waits for the payment.
  */
 async function killAtSend(chain: BareChain, isAfter: boolean, through: number): Promise<boolean> {
   const child = start(chain);

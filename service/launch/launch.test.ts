@@ -1,5 +1,5 @@
-// Tests launches on chains without our contracts: checks that fail before any coin is spent, the
-// cost estimate, and the proof of the payment.
+// Tests launches on chains without our contracts. Covers checks before any coin is spent, the cost
+// estimate, and the proof of the payment.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -46,7 +46,7 @@ describe("a launch spends nothing if", () => {
         method === "eth_estimateGas" && from?.toLowerCase() === sender.toLowerCase();
       return isKeyless ? { result: "0x3d090" } : forward();
     });
-    await assertRefused(chain, /needs 250000 gas here, and its transaction is signed for 100000/);
+    await assertRefused(chain, /needs 250000 gas, but its signed transaction allows 100000/);
   });
 
   test("the wallet has too little coin", async (t) => {
@@ -85,7 +85,7 @@ describe("a launch spends nothing if", () => {
 });
 
 describe("a launch", () => {
-  test("proves its payment and costs within 10 % of the dry run's estimate", async (t) => {
+  test("proves its payment, and spends within 10 % of the dry run's estimate", async (t) => {
     const chain = await startChain(t);
     const before = await chain.client.getBalance({ address: chain.wallet });
     const dry = runLaunch(chain, { isDryRun: true });
@@ -108,7 +108,7 @@ describe("a launch", () => {
       Number(BigInt(planned.cost.estimatedWei) - fundingWei) / Number(spent - fundingWei);
     t.diagnostic(`estimated gas divided by used gas: ${gasRatio}`);
     assert.ok(gasRatio > 0.9 && gasRatio < 1.1, `${gasRatio}`);
-    // A node rejects a transaction if the wallet cannot pay the whole gas limit at the maximum fee.
+    // The wallet must be able to pay the whole gas limit at the maximum fee.
     const { neededWei, estimatedWei } = planned.cost;
     const margin =
       Number(BigInt(neededWei) - fundingWei) / Number(BigInt(estimatedWei) - fundingWei);
@@ -155,10 +155,7 @@ describe("a launch while USDC rejects the execution", () => {
   const send = ({ client, token: to }: BareChain, data: Hex) =>
     client.sendTransaction({ to, data, gas: 100_000n });
 
-  /**
-   * Changes the USDC contract in the block of the payment, so that the launch cannot execute the
-   * address before the change.
-   */
+  /** Changes the USDC contract in the block of the payment, and therefore before any execution. */
   function changeWithPayment(chain: BareChain, data: Hex) {
     const { pay, client } = chain;
     chain.pay = async (address) => {
@@ -173,8 +170,8 @@ describe("a launch while USDC rejects the execution", () => {
   }
 
   /**
-   * Asserts that a launch fails twice while USDC rejects transfers, that the payment stays at the
-   * address, and that the launch succeeds after `undo`.
+   * Asserts that a launch fails twice while USDC rejects transfers. The payment must stay at the
+   * address. After `undo`, the launch must succeed.
    */
   async function assertWaits(chain: BareChain, change: Hex, undo: Hex, reason: string) {
     changeWithPayment(chain, change);

@@ -1,7 +1,7 @@
-// Implements the command `launch`, which prepares a chain for the service: checks the endpoints and
-// the cost, deploys the contracts, creates an address, waits for a payment, executes the address,
-// and proves the outcome. The same command continues an interrupted launch. journal.ts stores
-// everything that cannot be read from the chain.
+// Implements the command `launch`, which prepares a chain for the service. The command checks the
+// endpoints and the cost, and deploys the contracts. Then it creates an address, waits for a
+// payment, executes the address, and proves the outcome. The same command continues an interrupted
+// launch. journal.ts stores what cannot be read from the chain.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -81,9 +81,9 @@ export async function launch(options: LaunchOptions, outside: Outside) {
   if (options.isDryRun) return { chainId: chain.chainId, wallet: run.wallet, endpoints, cost };
   if (state === "expired" || state === "recovered") {
     throw new Error(
-      `the address ${record.address} expired without an execution: move ` +
-        `${journalFile(config, chain)} away and run the command again for a new address; to send ` +
-        "the address's payments back to the wallet, use `executable-address recover`",
+      `the address ${record.address} expired without an execution. To use a new address, move ` +
+        `${journalFile(config, chain)} to another folder, and run the command again. To send the ` +
+        "payments at the old address back to the wallet, use `executable-address recover`",
     );
   }
   requireBalance(run.wallet, cost);
@@ -115,8 +115,8 @@ async function carryOut(run: Launch) {
 }
 
 /**
- * Deploys the missing contracts. Does not deploy a contract again after its deployment was mined,
- * unless a reorganization removed the deployment.
+ * Deploys the missing contracts. Does not repeat a mined deployment unless a reorganization removed
+ * it.
  */
 async function bringContracts(run: Launch) {
   const { chain, request, key } = run;
@@ -181,7 +181,7 @@ async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Prom
 
 /**
  * The email address of the account that owns the launch's address. Nobody can sign in to this
- * account, because it has neither a password nor an API key.
+ * account, because it has no password and no API key.
  */
 const email = "launch@localhost.localdomain";
 
@@ -226,8 +226,8 @@ function showAddress({ chain, config, report }: Launch, record: AddressRecord): 
 
 /**
  * The maximum number of consecutive failed attempts to read the address. Together, these attempts
- * take about a minute. An attempt fails if the endpoints are at different blocks, or if an endpoint
- * does not respond.
+ * take about a minute. An attempt fails if an endpoint does not respond, or if the endpoints are at
+ * different blocks.
  */
 const attemptsMax = 30;
 
@@ -299,9 +299,8 @@ async function execute(
 }
 
 /**
- * If the execution was not sent because it would revert, returns an error with the reason for the
- * operator. For example, a token rejects transfers while it is paused, or if it blocks the
- * recipient.
+ * If the execution was not sent because it would revert, returns an error with the reason. For
+ * example, a token rejects transfers while it is paused, or if it blocks the recipient.
  */
 function explainRejection(error: unknown, address: Hex): unknown {
   const data = revertDataOf(error);

@@ -1,5 +1,4 @@
-// Opens the dependencies of a launch: the chain and its endpoints, the wallet, the journal, and the
-// output.
+// Opens the parts of a launch: the chain, the endpoints, the wallet, the journal, and the output.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +28,7 @@ export type LaunchOptions = {
 
 export type Outside = { config: Config; report: (line: string) => void; pollMs?: number };
 
-/** The parts that all steps of a launch use. */
+/** The settings and dependencies of a launch. */
 export type Launch = {
   chain: Chain;
   config: Config;
@@ -51,14 +50,14 @@ export type Launch = {
 
 const pollMsUsual = 2_000;
 /**
- * The time until the address expires. A payment that arrives later can only be sent to the wallet.
+ * The time until the address expires. A later payment cannot be executed. It can only be returned
+ * to the launch's wallet.
  */
 const expirySeconds = 86_400;
 
 /**
  * Finds the chain in the chains file.
- * @throws if the chain is missing, with a list of the chains' names, or if an endpoint's URL is
- *   invalid
+ * @throws if the chain is missing (with the chains' names), or if an endpoint's URL is invalid
  */
 export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions): Chain {
   const chains = readChains(config.chainsFile);
@@ -117,7 +116,7 @@ export async function openLaunch(
 
 /**
  * Returns a function that reads a receipt from all endpoints. At least two endpoints must return
- * the same receipt, because the next step of the launch spends coin.
+ * the same receipt, because the launch's next step spends coin.
  */
 const receiptReader =
   (clients: readonly ChainRpc[]): Sending["readReceipt"] =>
@@ -134,8 +133,8 @@ const receiptReader =
   };
 
 /**
- * Creates the intent for the first payment. It requests 0.01 USDC and forwards the money to the
- * wallet.
+ * Creates the intent for the first payment. The intent requests 0.01 USDC and forwards the money to
+ * the wallet.
  */
 export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promise<Intent> {
   const token = chain.tokens.find(({ symbol }) => symbol === "USDC") ?? chain.tokens[0]!;

@@ -1,5 +1,5 @@
-// Runs before a launch spends any coin. Checks the features of each endpoint, the chain's support
-// for the contracts, the remaining cost, and the wallet's balance.
+// Runs before a launch spends any coin. Checks each endpoint's features, the chain's support for
+// the contracts, and the wallet's balance. The balance must cover the remaining cost.
 
 import {
   type AddressRecord,
@@ -100,8 +100,8 @@ export type CostEstimate = {
   gasPriceWei: string;
   estimatedWei: string;
   /**
-   * The balance that the wallet needs. It is higher than the estimated cost, because nodes require
-   * that the wallet can pay the whole gas limit at the maximum gas price.
+   * The balance that the wallet needs. Nodes require that the wallet can pay the whole gas limit at
+   * the maximum price. The balance therefore exceeds the estimated cost.
    */
   neededWei: string;
   balanceWei: string;
@@ -121,14 +121,14 @@ type Estimated = {
  */
 const executionGasUsual = 110_000n;
 /**
- * A placeholder for the signature. The data fee depends on the size of the signed transaction, so
- * the transaction must contain a signature.
+ * A placeholder for the signature. The data fee depends on the size of the transaction, which
+ * includes the signature.
  */
 const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParity: 0 } as const;
 
 /**
  * The wallet must be able to pay the expected fee times this factor. The gas limit is up to
- * {@link gasMargin} times the estimate, and viem's maximum fee is 1.2 times the base fee.
+ * {@link gasMargin} times the estimate. viem's maximum fee is 1.2 times the base fee.
  */
 const feeMargin = gasMargin * 1.2;
 
@@ -136,8 +136,7 @@ const feeMargin = gasMargin * 1.2;
  * Estimates the cost of the launch's remaining steps at the current gas price.
  *
  * @param isExecuted whether the address is already executed
- * @throws if the chain does not support the contracts, if the gas price is above the chain's
- *   `maxFeePerGas`, or if the chain cannot be read
+ * @throws if the chain is unavailable or unsuitable, or if its gas price exceeds `maxFeePerGas`
  */
 export async function estimateLaunch(
   { chain, rpc, reader, wallet, record }: Estimated,

@@ -53,8 +53,9 @@ async function startChain(t: TestContext) {
 const addressOf = (chain: BareChain) => makeRecord(journalOf(chain).intent!).address;
 
 describe("a launch that is repeated after a reorganization", () => {
-  // The blocks of the launch: 1 deployer's funding, 2 deployer, 3 factory, 4 to 8 periphery, 9
-  // payment, 10 execution.
+  // The launch's first two blocks fund and create the deployer. Block 3 creates the factory, and
+  // blocks 4 to 8 create the other contracts. Block 9 contains the payment, and block 10 the
+  // execution.
   const cases = [
     ["the execution", 9],
     ["the payment and the execution", 8],
@@ -121,15 +122,15 @@ describe("a launch that is repeated after a reorganization", () => {
   });
 
   test(
-    "deploys the factory again if its transaction was mined before the deployer's",
+    "deploys the factory again if the deployer was missing at the first attempt",
     onlyLong,
     async (t) => {
       const { chain, undo } = await startChain(t);
       await runLaunch(chain).done;
       const raws = journalOf(chain).sent.map(({ raw }) => raw);
-      // Nodes can mine removed transactions again after a reorganization. Here, they mine only the
-      // first two transactions in the journal (the funding and the factory), and not the
-      // deployer's.
+      // Nodes can mine removed transactions again after a reorganization. In this test, the node
+      // mines the journal's first two transactions: the funding and the factory. The deployer's
+      // transaction remains removed.
       await undo(0, raws.slice(0, 2));
       assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);
       const launched = await runLaunch(chain).done;

@@ -1,11 +1,10 @@
 // Sends a launch's transactions, and waits until they are mined. Sends a transaction again if the
-// endpoint has lost the transaction, and raises a fee that is too low.
+// endpoint has lost it. Raises the fee if the transaction is not mined.
 //
 // No step takes effect twice. Each transaction uses the nonce after the newest mined transaction.
-// All pending transactions have the same nonce, so at most one can be mined. A transaction is not
-// signed if it has the same recipient, value, and calldata as a mined transaction.
-// Otherwise, the launch could repeat a step if an endpoint lags behind and does not show the effect
-// of the mined transaction yet.
+// All pending transactions have the same nonce, so at most one can be mined. The launch does not
+// repeat a successful transaction with the same recipient, value, and calldata. Otherwise, an
+// endpoint that lags behind could cause the launch to repeat a step.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -44,8 +43,8 @@ export type Sending = {
   /** Sends a request to the first endpoint, or to the next one if the first fails. */
   request: ChainRpc["request"];
   /**
-   * Reads a receipt. Returns undefined if fewer than two endpoints return it. If there is only one
-   * endpoint, its receipt is sufficient.
+   * Reads a receipt. Returns undefined unless at least two endpoints return the same receipt. If
+   * the chain has only one endpoint, its receipt is sufficient.
    */
   readReceipt(hash: Hex): Promise<Receipt | undefined>;
   fees: FeePolicy;
@@ -58,14 +57,14 @@ export type Sending = {
  */
 class NonceTaken extends StepError {}
 
-/** Thrown if the endpoints refuse a transaction, which is then in no known mempool. */
+/** Thrown if the endpoints refuse a transaction, so that it is probably not in any mempool. */
 class SendRefused extends CallRefused {}
 class NotSent extends StepError {}
 
 /**
- * Wraps the function `request` for the launch. `eth_sendRawTransaction` stores a transaction, sends
- * it, and waits until it is mined. The result is the hash of the mined version, whose fee can be
- * higher.
+ * Returns a `request` function that sends transactions reliably. `eth_sendRawTransaction` stores
+ * the transaction, sends it, and waits until it is mined. The result is the hash of the mined
+ * version, which can have a higher fee.
  */
 export function journaled(sending: Sending): ChainRpc["request"] {
   const { request, journal } = sending;
@@ -98,7 +97,8 @@ const withNonce = ({ journal }: Sending, nonce: number) =>
 
 async function send(sending: Sending, raw: Hex): Promise<Hex> {
   const { journal, report } = sending;
-  // Nobody has the private key of this transaction's sender, so the nonce and the fee are fixed.
+  // Nobody has the sender's private key, so this transaction cannot be signed with another nonce or
+  // fee.
   if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
   const { nonce = 0 } = parseTransaction(raw);
   const same = journal.state.sent.filter((each) => hasSameEffect(each.raw, raw));
@@ -154,9 +154,7 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
   });
 }
 
-/**
- * The number of polls before the first progress message, and between later messages (one minute).
- */
+/** The number of polls before the first progress message. Later messages follow every minute. */
 const quietPolls = 10;
 const pollsPerLine = 30;
 /** The maximum number of polls (one hour). */
@@ -190,7 +188,7 @@ async function wait<Result>(
       why =
         head.number === first.number
           ? `the chain has no block after ${head.number}`
-          : `too few endpoints return its receipt in blocks ${first.number + 1} to ${head.number}`;
+          : `too few endpoints return the receipt in blocks ${first.number + 1} to ${head.number}`;
     } catch (error) {
       const isRefused = error instanceof CallRefused;
       if (!isRefused && !(error instanceof ChainUnavailable)) throw error;
@@ -220,8 +218,9 @@ const signaturesMax = 10;
  */
 const raiseFactorMax = 10n;
 /**
- * If the nonce is used but there is no receipt, the launch searches for another transaction with
- * this nonce after `lagPolls` (10 s), and fails after `lagPollsMax` (3 minutes).
+ * If the nonce is used but has no receipt, the launch searches for another transaction with this
+ * nonce. The search starts after `lagPolls` (10 s). The launch fails after `lagPollsMax` (3
+ * minutes).
  */
 const lagPolls = 5;
 const lagPollsMax = 90;
@@ -270,8 +269,7 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
     }
     return undefined;
   }).catch(async (error) => {
-    // The next transaction will have the same nonce as the refused one, so at most one of them can
-    // be mined.
+    // The next transaction has the same nonce, so at most one of the two is mined.
     const refused = withNonce(sending, nonce).at(-1);
     if (error instanceof NotSent && refused) await changeSent(journal, refused.hash, () => null);
     throw error;
@@ -306,7 +304,7 @@ async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> 
   }
 }
 
-/** Signs a transaction again with a higher fee, or returns the reason why this is not possible. */
+/** Signs a transaction again with a higher fee, or returns why this is not possible. */
 async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
   const { journal, request, fees, report } = sending;
   const own = signedFor(journal.state, sent.nonce);
@@ -363,9 +361,9 @@ async function assertNotTaken(sending: Sending, nonce: number, head: number): Pr
   for (const { hash } of own) await changeSent(journal, hash, () => null);
   throw new NonceTaken(
     `another program used nonce ${nonce} of the wallet ${journal.state.wallet} for ${taker.hash} ` +
-      `in block ${taker.block}, so ${describeSent(own.at(-1)!)} can never be mined and cost ` +
-      "nothing. Stop that program and run the same command again: the command repeats the step " +
-      "with the next nonce, if the step is still missing",
+      `in block ${taker.block}, so ${describeSent(own.at(-1)!)} can never be mined, ` +
+      "and it cost nothing. Stop the other program and run the same command again: the command " +
+      "repeats the step with the next nonce, if the step is still missing",
   );
 }
 
@@ -391,9 +389,9 @@ const removed =
 
 /**
  * Reads the receipts of all stored transactions again, because a reorganization may have removed a
- * transaction. Waits for the transactions that are in a mempool. If no transaction with a nonce is
- * in a block or a mempool, skips this nonce and all later nonces, because later transactions cannot
- * be mined without it. A later step sends a skipped transaction again if it is still needed.
+ * transaction. Waits for the transactions that are in a mempool, in the order of their nonces. If
+ * all transactions with a nonce are lost, later nonces cannot be mined. The function does not wait
+ * for later nonces. A later step sends a lost transaction again if it is still needed.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;

@@ -23,8 +23,8 @@ const isExecution = ({ method, params }: Parameters<Watch>[0]) =>
   `${parseTransaction(params[0] as Hex).to}` === factoryAddress.toLowerCase();
 
 /**
- * Calls `then` when the execution has been mined on the first node. From then on, `later` answers
- * all requests.
+ * Calls `then` when the first node has mined the execution. After that, the function `later`
+ * handles all requests to the nodes.
  */
 function afterExecution(chain: BareChain, then: () => void, later: Watch): void {
   let isExecuted = false;
@@ -43,7 +43,7 @@ const receiptFile = ({ config }: BareChain) => `${config.dataDirectory}/launch-8
 
 /**
  * Asserts that the launch fails without writing a receipt. Then makes the second node return
- * correct answers, and asserts that the same command succeeds without another transaction.
+ * correct answers. The same command must succeed without another transaction.
  */
 async function assertProvedLater(chain: BareChain, message: RegExp, becomeHonest: () => void) {
   await assert.rejects(runLaunch(chain).done, { message });

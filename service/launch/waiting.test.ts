@@ -1,5 +1,5 @@
-// Tests launches on a chain that stops mining or becomes more expensive, and with a key that
-// another program also uses.
+// Tests launches whose chain stops mining or becomes more expensive, or whose key another program
+// also uses.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -40,8 +40,8 @@ const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
   );
 
 /**
- * Asserts that the launch succeeds, and that all transactions in the journal are mined. The wallet
- * must have sent only these transactions and `others` more.
+ * Asserts that the launch succeeds, and that all transactions in the journal are mined. Also
+ * asserts that the wallet has sent only these transactions and `others` additional ones.
  */
 async function assertExecuted(
   chain: BareChain,
@@ -220,7 +220,7 @@ describe("a launch whose key is used by another program", () => {
   });
 
   test(
-    "uses the next nonce if the other transaction comes before the payment",
+    "uses the next nonce if the other program sends its transaction before the payment",
     onlyLong,
     async (t) => {
       const chain = await startBareChain();

@@ -13,8 +13,8 @@ export type RecordColumns = {
 };
 
 /**
- * Extracts the columns. All terms begin with the same eight words of 32 bytes (spec/terms.md): 0x20
- * ‖ token ‖ amount ‖ calls ‖ expiration ‖ recovery ‖ salt ‖ chainId.
+ * Extracts the columns. All terms begin with the same eight words of 32 bytes (spec/terms.md):
+ * 0x20 ‖ token ‖ amount ‖ calls ‖ expiration ‖ recovery ‖ salt ‖ chainId.
  *
  * @throws {RangeError} if the terms are shorter than these words
  */
@@ -32,9 +32,9 @@ const collector = Buffer.from(collectorAddress.slice(2), "hex");
 
 /**
  * Returns the amount that a payer is asked to pay, in base units. The requested amount differs from
- * `amount` only if the intent accepts a range of amounts (a tolerance). Few intents have a
- * tolerance. Such an intent calls the Collector contract, so terms are decoded only if they contain
- * the Collector's address. If the terms are corrupt, returns `amount`.
+ * `amount` only if the intent accepts a range (a tolerance). Few intents have a tolerance. Such an
+ * intent calls the Collector contract. To save time, terms are decoded only if they contain the
+ * Collector's address. If the terms are corrupt, returns `amount`.
  */
 export function deriveRequested({ terms, amount }: { terms: Uint8Array; amount: string }): string {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);

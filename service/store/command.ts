@@ -23,8 +23,8 @@ type Words = {
   /** Options without a value, such as `dry-run`. */
   flags?: string[];
   /**
-   * The placeholder for arguments without a name, such as `ORIGIN...`. If absent, the command
-   * accepts no such arguments.
+   * The placeholder for arguments without a name, such as `ORIGIN...`. Without this placeholder,
+   * the command accepts only options.
    */
   rest?: string;
   /**
@@ -72,8 +72,7 @@ export type Given = {
 /**
  * Finds the command and parses its arguments.
  *
- * @throws an error that contains the usage of the command, or of all commands if there is no such
- *   command
+ * @throws an error with the usage of the command, or of all commands if the command is unknown
  */
 export function findCommand(
   commands: readonly Command[],

@@ -22,7 +22,7 @@ export type Copied = { rows: Record<string, number>; recordsProved: number };
  * @param file the path of a SQLite database that no server uses
  * @param target an empty PostgreSQL database
  * @param prove throws an error if the terms do not derive the address (20 bytes)
- * @throws if the versions differ, if `target` has data, or if a record does not match its address
+ * @throws if the versions differ, `target` has data, or a record does not match its address
  */
 export async function copyToPostgres(
   file: string,

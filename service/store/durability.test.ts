@@ -1,5 +1,5 @@
-// Tests that acknowledged records survive a killed process, a full disk, and a PostgreSQL server
-// that stops waiting for its standby.
+// Tests that acknowledged records survive a killed process and a full disk. Also tests that the
+// store confirms no write if PostgreSQL stops waiting for its standby.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -40,8 +40,8 @@ function rowOf(number: number) {
 }
 
 /**
- * Starts a process that saves records, 32 at a time, from number `first` on. The process prints the
- * number of each acknowledged record.
+ * Starts a process that saves numbered records, beginning with the number `first`. Up to 32 saves
+ * run simultaneously. The process prints the number of each acknowledged record.
  */
 function startWriter(config: object, first: number): ChildProcess {
   const script = `
@@ -76,7 +76,7 @@ async function killWhileWriting(config: object, first: number): Promise<number[]
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  test(`a confirmed record survives \`kill -9\` on ${dialect}`, async () => {
+  test(`a confirmed record survives kill -9 on ${dialect}`, async () => {
     const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
     const config = { dataDirectory: directory, databaseUrl };
     let first = 0;

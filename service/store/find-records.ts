@@ -1,5 +1,5 @@
-// Finds records by address, or in the order in which they became visible. Other folders use these
-// functions, because their own tables refer to addresses.
+// Finds records by address, or in the order in which they were committed. Other folders use these
+// functions to find the records for the addresses in their own tables.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -14,14 +14,14 @@ import type { Tables } from "./tables.ts";
  */
 const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
 /**
- * The maximum number of addresses that are sorted without a pause, so that other work can run in
- * between. A block of a busy chain can have tens of thousands of recipients.
+ * The maximum number of addresses that are sorted without a pause for other work. A block of a busy
+ * chain can have tens of thousands of recipients.
  */
 const sortedMax = 4_000;
 
 /**
- * Returns the `addresses` that have a record. The index is searched once for each address. The
- * statement has one parameter for all addresses, so its text does not depend on their number.
+ * Returns the `addresses` that have a record. The index is searched once for each address. All
+ * addresses are in one parameter, so the statement's text does not depend on their number.
  *
  * @param addresses in lowercase, without repetitions
  */
@@ -30,7 +30,7 @@ export function matchAddresses(
   dialect: Dialect,
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
-  // The addresses are sorted like the index, whose neighboring entries are often on one page.
+  // The addresses are sorted, because neighboring entries of the index are often on the same page.
   return inGroups(addresses, sortedMax, (some) => matchSorted(db, dialect, some.sort()));
 }
 
@@ -43,7 +43,7 @@ function matchSorted(db: Kysely<Tables>, dialect: Dialect, sorted: readonly Hex[
   });
 }
 
-/** Returns SQL for a table `wanted`. Its only column `a` contains the addresses. */
+/** Returns SQL for a table `wanted`, whose only column `a` contains the addresses. */
 function writeSet(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
   return dialect === "postgres"
     ? sql`unnest(${toBuffers(addresses)}::bytea[]) as wanted(a)`
@@ -136,8 +136,8 @@ export async function findOfOtherChains(
 }
 
 /**
- * Returns the requested token and amount by lowercase address, for the `addresses` whose intent is
- * for `chainId`.
+ * Returns the requested token and amount of each address whose intent is for `chainId`. The keys
+ * are lowercase addresses.
  */
 export async function findRequested(
   db: Kysely<Tables>,
@@ -159,11 +159,11 @@ export async function findRequested(
 export type Created = { seq: number; address: Hex; chainId: number; createdAt: number };
 
 /**
- * Returns up to `limit` records after `seq`, in the order in which they became visible. If `seq` is
+ * Returns up to `limit` records after `seq`, in the order in which they were committed. If `seq` is
  * 0, starts with the first record. A reader that continues from the last `seq` reads each record
- * exactly once. For this guarantee, inserts on PostgreSQL hold a lock from the time when they get
- * their `seq` until they are committed (save-functions.ts). Without the lock, a record could be
- * committed after a record with a higher `seq` was read.
+ * exactly once. To guarantee this on PostgreSQL, an insert holds a lock until its commit
+ * (save-functions.ts). The insert takes the lock before it gets its `seq`. Without the lock, a
+ * record could be committed after a reader has read a higher `seq`.
  */
 export async function findCreated(
   db: Kysely<Tables>,
@@ -227,10 +227,7 @@ export async function findRequestedTokens(
   return { tokens, seq: Math.max(seq, end), isEnd: end >= newest };
 }
 
-/**
- * Returns the creation time of the first record, in Unix seconds, or undefined if there are no
- * records.
- */
+/** Returns the creation time of the first record in Unix seconds, or undefined without records. */
 export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
   const [first] = await findCreated(db, 0, 1);
   return first && Math.floor(first.createdAt / 1000);

@@ -1,8 +1,8 @@
 // Creates the tables that this version needs. Several servers can create the tables simultaneously.
 //
 // Each folder declares its tables in its tables.ts. Do not edit the statements in a tables.ts,
-// because existing databases were created with these statements. To change a table, add a
-// migration. The service refuses to start on a database that was created with other statements.
+// because existing databases were created with them. To change a table, add a migration. The
+// service refuses to start on a database that was created with other statements.
 
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,8 +17,8 @@ export type Rooms = Record<string, { statements(dialect: Dialect): TableStatemen
 /**
  * Runs each migration that has not run yet, in its own transaction. Creates the store's own tables
  * before the tables of `rooms`. Each transaction first inserts the migration's name. If two servers
- * start simultaneously, the insert of the second server waits until the first server has committed.
- * The second server then skips the migration.
+ * start simultaneously, the second server's insert waits for the first server's commit. The second
+ * server then skips the migration.
  *
  * @throws if another version of the service created the tables
  */
@@ -52,9 +52,9 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
 }
 
 /**
- * How long a migration waits for the lock of a table before it pauses and tries again. While the
- * migration waits, all later statements on this table wait too, and the statements of a running
- * service fail after 3 s.
+ * How long a migration waits for a table's lock before it pauses and tries again. All later
+ * statements on this table wait for the migration. The statements of a running service fail after 3
+ * s.
  */
 const lockMsMax = 1_000;
 const pauseMs = 2_000;
@@ -72,8 +72,8 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
     dialect === "postgres" ? sql`set local lock_timeout = ${sql.lit(ms)}`.execute(db) : undefined;
   try {
     await db.transaction().execute(async (transaction) => {
-      // The insert waits without a limit, because another server may be running this migration, and
-      // a migration can take an hour.
+      // The insert waits without a limit, because another server may run this migration for an
+      // hour.
       await limitLockWait(transaction, 0);
       const inserted = await transaction
         .insertInto("migrations")
@@ -96,7 +96,7 @@ const lockNotAvailable = "55P03";
 
 /**
  * Returns a digest of a migration's statements in both dialects. The digest is part of the
- * migration's name, so a migration with edited statements gets another name.
+ * migration's name, so edited statements change the name.
  */
 function digestStatements(
   db: Kysely<Tables>,

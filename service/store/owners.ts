@@ -1,13 +1,13 @@
-// Finds the accounts that created an address (the owners of the address), and the references that
-// the owners gave the address. The first owner is a column of the address's record. Later owners
-// are in a separate table. Only this folder uses these tables directly. Other folders join their
-// own tables with the SQL from this file.
+// Finds the accounts that created an address (its owners), and the references that they set. The
+// first owner is a column of the address's record. Later owners are in a separate table. Only this
+// folder uses these tables directly. Other folders join their own tables with the SQL from this
+// file.
 //
-// A reference, such as an order number, is visible only to the account that set it. References that
-// a page set with a client ID are separate from references that a server set with an API key. A
-// client ID is public, so a reference from a visitor of the page must not be mistaken for a
-// reference from the account's server. A reference is saved together with its record
-// (save-functions.ts, sqlite/write-worker.ts).
+// A reference, such as an order number, is visible only to the account that set it. References from
+// client IDs are separate from references from API keys. A client ID is public, so any visitor of a
+// page can set such references. These references must not be mistaken for references from the
+// account's server. A reference is saved together with its record (save-functions.ts,
+// sqlite/write-worker.ts).
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -16,8 +16,8 @@ import type { Tables } from "./tables.ts";
 type Sql = RawBuilder<unknown>;
 
 /**
- * Returns SQL that joins an address's record as `r`. If the account is a later owner, the SQL also
- * joins the account's row in `later_owners` as `l`.
+ * Returns SQL that joins an address's record (`r`) and the account's row in `later_owners` (`l`).
+ * The columns of `l` are null unless the account is a later owner.
  *
  * @param account SQL for the ID of an account that created the address
  */
@@ -44,8 +44,8 @@ const madeByClientId = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.by_client_id else l.by_client_id end`;
 
 /**
- * The view of all owners: a row for each account and address, with `account_id`, `address`, and
- * `created_at`.
+ * The view of all owners. The view has a row with `account_id`, `address`, and `created_at` for
+ * each account and address.
  */
 export const owners = sql`owners`;
 
@@ -85,8 +85,8 @@ export async function findShared(
 }
 
 /**
- * Returns SQL that selects up to `most` later owners of an address, the earliest first, with the
- * columns of {@link firstOwners}.
+ * Returns SQL that selects up to `most` later owners of an address, the earliest first. The columns
+ * are those of {@link firstOwners}.
  */
 export const laterOwners = (address: Hex, most: number) =>
   sql`select o.account_id, o.address, o.created_at, r.token, r.chain_id
@@ -98,8 +98,8 @@ export const laterOwners = (address: Hex, most: number) =>
 export type CreatedBy = "api_key" | "client_id";
 
 /**
- * An account's reference for an address: `reference` if an API key set it, or `claimedReference` if
- * a client ID set it. The other field is null.
+ * An account's reference for an address. `reference` was set with an API key, and
+ * `claimedReference` with a client ID. At least one of the two fields is null.
  */
 export type Named = {
   reference: string | null;

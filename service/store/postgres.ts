@@ -1,14 +1,15 @@
 // The PostgreSQL database, which several servers share.
 //
 // Simultaneous lookups share one query with `= any(…)`. Simultaneous create requests share one call
-// of `save_records` or `save_named_records`, which is a transaction with a single statement.
-// Lookups and create requests have their own connection pool, so that lists and background work
-// cannot use up their connections.
+// of `save_records` or `save_named_records`. Each call is a transaction with a single statement.
+// Lookups and create requests have their own connection pool, which lists and background work
+// cannot exhaust.
 //
-// PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So the client
-// (this service) and the PostgreSQL server both limit each wait. After the client's limit, the
-// request fails. After the server's limit, PostgreSQL ends the statement or the transaction.
-// Without the server's limit, PostgreSQL would keep the locks after the client has disconnected.
+// PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So each wait
+// has two limits: one in the client (this service), and one in the PostgreSQL server. When a wait
+// exceeds the client's limit, the request fails. When a wait exceeds the server's limit, PostgreSQL
+// ends the statement or the transaction. Without the server's limit, PostgreSQL would keep the
+// locks after the client has disconnected.
 
 import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
@@ -34,28 +35,29 @@ import type { Tables } from "./tables.ts";
 /** The maximum number of records per statement. */
 const groupSizeMax = 512;
 /**
- * The maximum number of keys per query, and the maximum number of simultaneous queries of a kind.
- * Both limits are small, so that the service can process one result while PostgreSQL executes the
- * next query. If `readSizeMax` is 512 and `readsRunningMax` is 1, the service handles 13 % fewer
- * lookups per second. If `readSizeMax` is 1, the service handles 50 % fewer. The values were
- * compared like the limits in sqlite.ts.
+ * `readSizeMax` is the maximum number of keys in a query. `readsRunningMax` is the maximum number
+ * of simultaneous queries with the same SQL. With small limits, the service processes one result
+ * while PostgreSQL executes the next query. If `readSizeMax` is 512 and `readsRunningMax` is 1, the
+ * service handles 13 % fewer lookups per second. If `readSizeMax` is 1, the service handles 50 %
+ * fewer lookups per second. A comment in sqlite.ts explains how such limits were measured.
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;
-/** For create requests, lookups, credentials, and rate limits. */
+/** The maximum number of connections for create requests, lookups, credentials, and rate limits. */
 const hotConnectionsMax = 6;
-/** For all other work, such as lists, the executor, and webhooks. */
+/**
+ * The maximum number of connections for all other work, such as lists, the executor, and webhooks.
+ */
 const connectionsMax = 8;
 const connectMsMax = 3_000;
-/** The maximum duration of a statement, and of a transaction's pause between two statements. */
+/**
+ * The maximum duration of a statement. Between two statements, a transaction can also be idle for
+ * at most this time.
+ */
 const statementMsMax = 10_000;
-/**
- * The maximum duration of a migration's statement, for example to create an index on a large table.
- */
+/** The maximum duration of a migration's statement, such as the creation of a large index. */
 const migrationMsMax = 3_600_000;
-/**
- * How much longer the client waits than the server, so that the client receives the server's error.
- */
+/** The client waits longer than the server by this time, so that it receives the server's error. */
 const errorMsMax = 500;
 /**
  * The maximum time for which a statement waits for a lock. After this time, PostgreSQL cancels the
@@ -63,9 +65,9 @@ const errorMsMax = 500;
  */
 const lockMsMax = 3_000;
 /**
- * The maximum duration of a create request or a lookup, including the wait for the previous group.
- * After this time, the request fails. Its statement is not canceled, because a canceled statement
- * may still have been committed.
+ * The maximum duration of a create request or a lookup, including its wait for earlier requests.
+ * After this time, the request fails. The request's statement is not canceled, because a canceled
+ * statement may still have been committed.
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
@@ -82,8 +84,8 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   const otherPool = connect(url, { connectionsMax });
   const db = openKysely(otherPool);
 
-  // Records without a reference are saved separately, so that a lock on the table of references
-  // does not delay these records.
+  // Records without a reference are saved separately. A lock on the table of references does not
+  // delay these records.
   const savePlain = together(recordWriter(pool, savePlainGroup), { sizeMax: groupSizeMax });
   const saveNamed = together(recordWriter(pool, saveNamedGroup), { sizeMax: groupSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
@@ -119,8 +121,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
 }
 
 /**
- * Runs the migrations on a separate connection, because a statement of a migration may take up to
- * an hour.
+ * Runs the migrations on a separate connection, because a migration's statement may take an hour.
  */
 async function migrateOnce(url: string, rooms: Rooms): Promise<void> {
   const pool = connect(url, { connectionsMax: 1, msMax: migrationMsMax });
@@ -170,8 +171,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
     },
   });
   // When a connection breaks, its queries fail, and the pool replaces the connection. The listeners
-  // do nothing, but Node would end the process if an error event had no listener. The pool emits
-  // errors of idle clients only, so each client needs a listener too.
+  // do nothing, but Node ends the process if an error event has no listener. The pool emits errors
+  // of idle clients only, so each client needs a listener too.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -179,8 +180,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
 
 /**
  * Returns a connection whose queries throw {@link UnavailableError} if PostgreSQL does not respond.
- * Such a connection is closed without a rollback, because PostgreSQL may still be busy with the
- * statement, and the rollback would have to wait for this statement.
+ * In this case, the connection is closed without a rollback. A rollback would wait for the running
+ * statement.
  */
 async function connectForKysely(pool: pg.Pool): Promise<PostgresPoolClient> {
   const client = await available(pool.connect());
@@ -270,11 +271,10 @@ type Exceptional = {
 };
 
 /**
- * Calls a function of save-functions.ts with a single statement, so that the whole transaction
- * needs one round trip.
+ * Calls a function of save-functions.ts with one statement, and therefore in one round trip.
  *
- * @throws {UnavailableError} if the call failed, or if PostgreSQL stopped waiting for its standby,
- *   because the standby may not have the rows
+ * @throws {UnavailableError} if the call failed, or if PostgreSQL sent a warning. After a warning,
+ * the rows may not be durable, for example because the standby server may lack them.
  */
 async function save(
   pool: pg.Pool,
@@ -299,10 +299,7 @@ async function save(
   }
 }
 
-/**
- * Limits the duration of a query to the maximum duration of the requests that wait for this query.
- * pg supports this option, but its types do not include the option.
- */
+/** Returns the query with the time limit of create requests and lookups. */
 const limited = <Query extends object>(query: Query) => ({ ...query, query_timeout: answerMsMax });
 
 /** Reads all keys of a group in one round trip. */

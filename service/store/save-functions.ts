@@ -1,38 +1,41 @@
-// Saves records on PostgreSQL, each with its owner and its reference. sqlite/write-worker.ts saves
-// records on SQLite, and store.test.ts tests both.
+// Saves records on PostgreSQL, each with its owner and its reference. The file
+// sqlite/write-worker.ts does the same on SQLite. Both are tested in store.test.ts.
 //
-// PostgreSQL runs the code as functions for two reasons. First, the statements of a function see
-// the rows that other servers committed while the function waited for its lock. A plain SQL
-// statement sees only the rows that were committed before it started. Second, a function needs a
-// single round trip. A transaction with several round trips would block all servers if its own
-// server stopped between two round trips.
+// PostgreSQL runs the code as functions for two reasons. First, a function's statements see rows
+// that were committed during its wait for the lock. A plain SQL statement sees only the rows that
+// were committed before it started. Second, a function needs a single round trip. With several
+// round trips, a server that stopped between two of them would block all other servers.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
 
-/** The ID of the advisory lock. Only these functions use it. */
+/**
+ * The ID of the advisory lock. Only the functions `save_records` and `save_named_records` use this
+ * ID.
+ */
 const turnLock = 1;
 
 /**
- * Creates the functions `save_records`, for records without a reference, and `save_named_records`,
- * for records with a reference. Each function takes the columns of a group of records, and returns
- * a row for each record that was not saved. The row contains the record's position in the group
- * (starting at 1) and the outcome: `exists`, `other_terms`, or `held` with the address that has the
- * reference.
+ * Creates the functions `save_records` and `save_named_records`, for records without and with a
+ * reference. Each function takes the columns of a group of records. The function returns a row for
+ * each record that was not saved. The row contains the record's position in the group (starting at
+ * 1) and the outcome. The outcome is `exists`, `other_terms`, or `held` with the address that has
+ * the reference.
  *
- * Both functions hold the same lock until the end of their transaction, so all servers together
- * save only one group at a time. When the lock is released, the group's rows are visible. So a
- * reader that has seen a record never misses a record with a lower `seq`. If two records have the
- * same reference, the function that saves the second record finds the first record.
+ * Both functions hold the same lock until their transaction ends. All servers together therefore
+ * save one group at a time. When the lock is released, the group's rows are visible. So a reader
+ * that has seen a record never misses a record with a lower `seq`. Because of the lock, a save
+ * always finds an earlier record with the same reference.
  */
 export function saveFunctions(dialect: Dialect): TableStatement[] {
   return dialect === "sqlite" ? [] : [sql.raw(saveRecords), sql.raw(saveNamedRecords)];
 }
 
 /**
- * Inserts the whole group with one statement. If some addresses already exist, two more statements
- * save later owners and find different terms. One statement per record would reduce the create
- * requests per second by a sixth (bench/http.ts with and without these functions).
+ * Inserts the whole group with one statement. If some addresses already exist, a second statement
+ * saves the accounts as their later owners. A third statement finds addresses that have other terms
+ * in the database. One statement per record would reduce the create requests per second by a sixth
+ * (bench/http.ts).
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],
@@ -68,8 +71,9 @@ const saveRecords = `
 
 /**
  * Saves one record after another, because two records of a group can have the same reference. Locks
- * the table of references before the advisory lock. Otherwise, `save_records` would also wait while
- * another transaction locks this table.
+ * the table of references before it takes the advisory lock. In the opposite order, the function
+ * could wait for the table while it holds the advisory lock. Calls of `save_records` would then
+ * have to wait too, although `save_records` does not use this table.
  */
 const saveNamedRecords = `
   create function save_named_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

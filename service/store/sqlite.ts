@@ -1,10 +1,11 @@
 // The SQLite database, which one server uses. Operators' commands can use it at the same time.
 //
 // The main thread reads credentials, and the terms for status requests. Four other threads have
-// their own connections: one commits new records (write-worker.ts), one reads records for lookups
-// (read-worker.ts), one runs Kysely's statements (statement-worker.ts), and one copies the
-// write-ahead log into the file (checkpoint-worker.ts). A thread starts when it is first needed.
-// Only writers wait for each other.
+// their own connections. A thread starts when it is first needed. Only writers wait for each other.
+// - write-worker.ts commits new records.
+// - read-worker.ts reads records for lookups.
+// - statement-worker.ts runs Kysely's statements.
+// - checkpoint-worker.ts copies the write-ahead log into the file.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -32,34 +33,35 @@ import {
 } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-// Each of the three limits below was compared with other values, with the servers and the load of
-// bench/http.ts in shorter and more frequent rounds. The rates have an error of about 5 %.
+// The three limits below were chosen by measuring several values. The measurements used the servers
+// and the load of bench/http.ts, with shorter, more frequent rounds. The rates have an error of
+// about 5 %.
 
 /**
- * When this number of keys has been collected, the keys are read immediately. A create request
- * starts with such a read, because its credential is checked first. With small groups, the first
- * requests can continue in the writing thread while the main thread processes the next requests.
- * With larger groups, the two threads would wait for each other: with 512, the service handles 7 %
- * fewer create requests per second, and with 1, 14 % fewer.
+ * When this number of keys has been collected, the keys are read immediately. For example, each
+ * create request starts with a read of its credential. With small groups, the main thread and the
+ * writing thread can work simultaneously. With larger groups, the two threads would wait for each
+ * other. With 512 keys per group, the service handles 7 % fewer create requests per second. With
+ * one key per group, the service handles 14 % fewer create requests.
  */
 const keysPerGroupMax = 16;
 /**
- * When this number of lookups has been collected, the lookups are sent immediately, so that the
- * reading thread can start while more requests arrive. With 512, the service handles 11 % fewer
- * random lookups per second. With 1, a random lookup takes 25 % more processor time.
+ * When this number of lookups has been collected, the lookups are sent immediately. The reading
+ * thread can then start while more requests arrive. With 512 lookups per group, the service handles
+ * 11 % fewer random lookups per second. With one lookup per group, a random lookup takes 25 % more
+ * processor time.
  */
 const lookupsPerGroupMax = 32;
 /**
- * The maximum number of unanswered groups in the reading thread: the group that the thread
- * processes, and the next group. With 1, the service handles 6 % fewer random lookups per second.
+ * The maximum number of unanswered groups in the reading thread: the current group and the next
+ * one. With only one group, the service handles 6 % fewer random lookups per second.
  */
 const lookupGroupsMax = 2;
 
 export const sqliteFile = (dataDirectory: string): string => join(dataDirectory, "service.db");
 
 /**
- * @param file the path of the database file, which is created if it is missing; its directory must
- *   exist
+ * @param file the path of the database file, which is created if missing; its directory must exist
  * @param checkpoints false for operators' commands, because the server runs the checkpoints
  */
 export async function openSqlite(file: string, rooms: Rooms, checkpoints = true): Promise<Store> {
@@ -121,7 +123,7 @@ async function migrateFile(file: string, rooms: Rooms): Promise<void> {
   await migrate(db, "sqlite", rooms).finally(() => db.destroy());
 }
 
-/** Reads all keys of a group in one transaction, so that the file is locked only once. */
+/** Reads all keys of a group in one transaction, so that the file is locked once. */
 function readTogether<Row>(hot: Database.Database, { sqlite }: KeyedQuery) {
   const statement = hot.prepare<[Uint8Array], Row>(sqlite);
   const readAll = hot.transaction((keys: Uint8Array[]) => keys.map((key) => statement.all(key)));
@@ -142,13 +144,15 @@ type RecordReader = {
 
 /**
  * Opens the reading thread, which receives groups of addresses. With this thread, the service
- * answers more lookups per second (read-worker.ts), and a slow disk delays only lookups.
+ * answers more lookups per second (read-worker.ts). On a slow disk, lookups wait in this thread,
+ * and do not block the main thread.
  */
 export function recordReader(file: string): RecordReader {
   const module = new URL("./sqlite/read-worker.ts", import.meta.url);
   const thread = startThread<Uint8Array[], ReadAnswer>(module, { file, name: "reading" });
   const findAll = async (addresses: Uint8Array[]) => {
-    // A Buffer is a part of Node's pool, and a message would contain the whole pool.
+    // A small Buffer is a part of Node's memory pool. If a message contained the Buffer, the whole
+    // pool would be copied.
     const answer = await thread.ask(addresses.map((address) => new Uint8Array(address)));
     if ("failure" in answer) {
       throw new UnavailableError(`not read: ${answer.failure}`, { cause: answer.message });
@@ -224,8 +228,8 @@ function recordWriter(file: string): RecordWriter {
     return readOutcomes(rows, await thread.ask(rows));
   };
   const save = together<NewRecord, SaveOutcome>(send, {
-    // Groups of this size are sent immediately, so that the writing thread can start while more
-    // requests arrive.
+    // Full groups are sent immediately, so that the writing thread can start while more requests
+    // arrive.
     sizeMax: savesPerCommit,
     runningMax: Number.POSITIVE_INFINITY,
   });
@@ -244,9 +248,9 @@ function recordWriter(file: string): RecordWriter {
 const unavailable = (message: string, cause: unknown) => new UnavailableError(message, { cause });
 
 /**
- * Returns whether writes must stop until the service is restarted and reads the file again. After a
- * failed fsync, the kernel may report the next fsync as successful although pages were lost. A full
- * disk does not require a restart, because SQLite can roll the transaction back.
+ * Returns whether writes must stop until the service is restarted. After a failed fsync, the kernel
+ * may report the next fsync as successful although it lost pages. A full disk requires no restart,
+ * because SQLite can roll the transaction back.
  */
 function isFatal(code: string): boolean {
   if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the log's index

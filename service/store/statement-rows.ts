@@ -1,23 +1,23 @@
 // Limits the number of rows per statement, so that other statements do not wait long.
 
 /**
- * The maximum number of rows per statement or short transaction, by kind of row. While one runs,
- * other statements may have to wait. On SQLite, all statements wait, except those of create
- * requests and lookups. On PostgreSQL, a statement waits only if it needs the same rows. In a
- * database with 200,000 rows per table, a statement for this number of typical rows takes less than
- * 10 ms (bench/groups.ts). Limits for other reasons are defined where they are used.
+ * The maximum number of rows per statement or short transaction, by kind of row. While such a
+ * statement runs, other statements may have to wait. On SQLite, all statements wait, except for the
+ * statements of create requests and lookups. On PostgreSQL, a statement waits only if it needs the
+ * same rows. With 200,000 rows per table, such a statement takes less than 10 ms for typical rows
+ * (bench/groups.ts). Other files define the limits that have other purposes.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
   short: 100,
-  /** Rows that are in several indexes, or need several statements or additional rows. */
+  /** Rows in several indexes, and rows that each need several statements or additional rows. */
   costly: 50,
   /** Index entries that a search scans but mostly skips. */
   walked: 1_000,
   /**
-   * Rows with an encoded intent (the column `terms`) of up to 24,576 bytes. On PostgreSQL, it takes
-   * 1.3 times as long to read 300 such rows in groups of 25 as in groups of 50 (bench/groups.ts).
-   * In groups of 100, a statement for the longest terms takes 50 ms instead of 34 ms.
+   * Rows with an encoded intent (the column `terms`) of up to 24,576 bytes. On PostgreSQL, reading
+   * 300 such rows takes 1.3 times as long in groups of 25 (bench/groups.ts). In groups of 100, a
+   * statement for the longest terms takes 50 ms instead of 34 ms.
    */
   withTerms: 50,
 } as const;

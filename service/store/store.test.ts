@@ -61,8 +61,7 @@ function row(accountId = "acc_1"): NewRecord {
 }
 
 /**
- * Waits until `count` statements in this database are waiting for a lock, or until `isOver` returns
- * true.
+ * Waits until `count` statements of this database wait for a lock, or until `isOver` returns true.
  */
 async function waiting({ db }: Store, count: number, isOver = () => false): Promise<void> {
   while (!isOver()) {
@@ -121,7 +120,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       const found = await Promise.allSettled(addresses.map(store.findRecord));
       assert.ok(found[1]?.status === "rejected" && found[1].reason instanceof CorruptError);
       assert.match(found[1].reason.message, new RegExp(records[1]!.address.slice(2), "i"));
-      assert.match(causeOf(found[1].reason), /its terms derive 0x/);
+      assert.match(causeOf(found[1].reason), /the stored terms derive the address 0x/);
       for (const place of [0, 2]) {
         const each = found[place]!;
         assert.ok(each.status === "fulfilled");
@@ -287,7 +286,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.ok(await store.findTerms(saved.address));
     });
 
-    test("commits a transaction if a save starts between its read and its write", async () => {
+    test("commits a transaction even if a save starts between the read and the write", async () => {
       let isSaved: Promise<unknown> | undefined;
       await store.db.transaction().execute(async (transaction) => {
         const accounts = await transaction.selectFrom("accounts").select("id").execute();
@@ -301,7 +300,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await isSaved;
     });
 
-    test("returns to each reader the rows of its own key", async () => {
+    test("returns the rows of each key if several keys are read simultaneously", async () => {
       const rowsOf = store.readerOf<{ account_id: string; created_at: number }>({
         name: "test-owners",
         sqlite: `select account_id, created_at from owners where address = ?
@@ -367,7 +366,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
     });
 
-    test("derives a record's columns from its terms, even after a repair", async () => {
+    test("sets a record's columns from its terms when it is saved or repaired", async () => {
       const saved = row();
       const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
       const words = [32n, 0xabcdn, 2n ** 255n + 1n, 7n, 1_900_000_000n, 8n, 9n, 8453n, 5n];
@@ -413,8 +412,9 @@ test("`findCreated` does not skip a record that PostgreSQL commits late", async 
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
-  // `first` and `held` are saved together. The save assigns a `seq` to `first`. Then it waits for
-  // this transaction, which has inserted the address of `held`.
+  // This transaction inserts the address of `held`. The test then saves `first` and `held`
+  // simultaneously. The store assigns a `seq` to `first`, but has to wait for this transaction to
+  // save `held`.
   const blocker = await one.db.startTransaction().execute();
   const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);
   const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };

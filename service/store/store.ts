@@ -1,5 +1,5 @@
-// Defines the interface of the two databases (the stores), with the guarantees of every store.
-// store.test.ts tests these guarantees.
+// Defines the interface and the guarantees of the two databases (the stores). store.test.ts tests
+// these guarantees.
 
 import type { Kysely } from "kysely";
 import type { Dialect } from "./dialect.ts";
@@ -28,25 +28,24 @@ export type NewRecord = {
 /**
  * The outcome of a save. If the outcome is not `saved`, nothing was stored.
  *
- * - `usedBy`: the same kind of credential of the account already set the reference for another
- *   address, which `usedBy` contains (20 bytes)
- * - `exists`: a client ID tried to set a reference, but the account had already created the address
- *   without this reference. A client ID is public, so a client ID can set a reference only when it
- *   creates the address.
+ * - `usedBy`: the account already uses the reference for another address. `usedBy` contains this
+ *   address (20 bytes). References that were set with the other kind of credential are ignored.
+ * - `exists`: a client ID set a reference, but the account had already created the address without
+ *   it. A client ID is public, so it can set a reference only when it creates the address.
  */
 export type SaveOutcome = "saved" | "exists" | { usedBy: Uint8Array };
 
-/** The number of simultaneous records that every store can save with one commit. */
+/** Every store can commit this number of simultaneous records together. */
 export const savesPerCommit = 16;
 
 export type Store = {
   dialect: Dialect;
 
   /**
-   * Saves the record, its owner, and its reference. Resolves only when all three are durable.
+   * Saves the record, its owner, and its reference, and resolves when all three are durable.
    * Simultaneous calls share a commit, and fail together. The call is idempotent: a repeated call
-   * changes neither the intent nor the time at which the account first created the address. An API
-   * key replaces the account's earlier reference for the address.
+   * changes neither the intent nor the time of the first creation. An API key replaces the
+   * account's earlier reference for the address.
    * @throws {UnavailableError} if it is unknown whether the commit is durable
    * @throws {CorruptError} if the database has other terms for this address
    */
@@ -60,8 +59,8 @@ export type Store = {
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
-   * Verifies the record of an address (20 bytes), and returns the record as the JSON text that the
-   * create request returned.
+   * Verifies the record of an address (20 bytes). Returns the JSON text that the create request
+   * returned.
    * @throws {UnavailableError} if the database does not answer
    * @throws {CorruptError} if the stored terms do not derive the address
    */
@@ -98,9 +97,9 @@ export type Store = {
 type Prepared = { name: string; text: string; values: unknown[] };
 
 /**
- * A query for rows with a key, as SQL for both dialects. The parameter of `sqlite` is one key. The
- * parameter of `postgres` is an array of keys, as in `any($1::bytea[])`, and each returned row must
- * contain its key in the column `key`.
+ * A query for all rows with a given key, written in both SQL dialects. The parameter of `sqlite` is
+ * one key. The parameter of `postgres` is an array of keys, as in `any($1::bytea[])`. Each returned
+ * row must contain its key in the column `key`.
  */
 export type KeyedQuery = { name: string; sqlite: string; postgres: string };
 

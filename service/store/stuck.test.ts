@@ -1,5 +1,5 @@
-// Tests calls to the store while PostgreSQL is stuck, because a table is locked or because the
-// server accepts statements but does not respond.
+// Tests calls to the store while PostgreSQL is stuck. Either a table is locked, or the server
+// accepts statements but does not respond.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -40,10 +40,7 @@ async function assertRefused(act: Promise<unknown>): Promise<void> {
   assert.ok(tookMs < answerMsMax, `refused after ${Math.round(tookMs)} ms`);
 }
 
-/**
- * Asserts that saves and lookups fail within 7 s, even if a call first waits for the previous group
- * of calls.
- */
+/** Asserts that saves and lookups fail within 7 s, even if they wait for earlier calls. */
 async function assertAllRefused(store: Store): Promise<void> {
   const reads = Array.from({ length: 3 }, () => assertRefused(store.findTerms(newRow(1).address)));
   const first = assertRefused(store.saveRecord(newRow(1)));
@@ -53,7 +50,7 @@ async function assertAllRefused(store: Store): Promise<void> {
   await Promise.all([...reads, first, second, third]);
 }
 
-describe("PostgreSQL calls soon throw `UnavailableError` if", { concurrency: true }, () => {
+describe("PostgreSQL calls throw `UnavailableError` within 15 s if", { concurrency: true }, () => {
   test("another transaction has locked the table of records", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });
@@ -109,7 +106,7 @@ describe("PostgreSQL calls soon throw `UnavailableError` if", { concurrency: tru
     await store.close();
   });
 
-  test("the table of references is locked and the record has a reference", async (t) => {
+  test("the record has a reference, and the table of references is locked", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const config = { dataDirectory: "", databaseUrl };
     const [store, other] = await Promise.all([openStore(config), openStore(config)]);
@@ -129,7 +126,7 @@ describe("PostgreSQL calls soon throw `UnavailableError` if", { concurrency: tru
       await Promise.all(creates);
     }
     await refused;
-    // If these saves waited for the lock, even indirectly, each would take seconds.
+    // A save without a reference would take seconds if it waited for the locked table.
     assert.ok(saved > 5, `${saved} creates while another waited`);
     await operator.query("rollback");
     assert.equal(await store.findTerms(named.address), undefined);

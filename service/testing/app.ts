@@ -57,7 +57,10 @@ const known = parseChains(
 /** The interval at which each chain is polled. */
 const pollMs = 20;
 
-/** The default chains. Chain 1 is listed. Chain 10 is known but not listed. */
+/**
+ * The default chains. Chain 1 can be used in new intents. Chain 10 is configured, but cannot be
+ * used in new intents.
+ */
 export const testChains: Chains = chainsOf(known, known.slice(0, 1));
 
 /**

@@ -10,8 +10,7 @@ export type Browser = ReturnType<typeof openBrowser>;
 let browsers = 0;
 
 /**
- * Opens a browser with its own IP address, so that the browser does not share rate limits with
- * other browsers.
+ * Opens a browser with its own IP address, so that browsers do not share rate limits.
  * @param more additional headers for every request, for example another `origin`
  * @param remoteAddress the browser's IP address, for tests with several browsers in one network
  */

@@ -23,7 +23,10 @@ import { observedChainOf } from "./app-on-chain.ts";
 import { startWorld, type World } from "./chain/world.ts";
 import { startPostgres } from "./postgres.ts";
 
-/** Opens a database and starts a chain, which are closed after all tests of the calling file. */
+/**
+ * Opens a database and starts a chain. After all tests of the calling file, closes the database and
+ * stops the chain.
+ */
 export async function openEvents(dialect: Dialect) {
   const clock = { nowMs: Date.now() };
   let accounts = 0;
@@ -60,7 +63,7 @@ export async function openEvents(dialect: Dialect) {
     },
   });
   /**
-   * Saves the newest block as the newest anchor, as the service does after it has read the chain.
+   * Saves the newest block as the newest anchor, like the service after it has read the chain.
    * First removes all data from blocks that a reorganization removed.
    */
   const follow = async () => {
@@ -97,8 +100,8 @@ export async function openEvents(dialect: Dialect) {
 }
 
 /**
- * Returns functions that mark addresses for the observer and save payments, as the service does
- * after it has read a block.
+ * Returns functions that imitate the executor. The functions save payments, and mark the paid
+ * addresses for the observer (events/mark.ts).
  */
 function openMarks(store: Store, world: World, lookalike: Hex) {
   const block = async () => Number(await world.client.getBlockNumber());
@@ -108,8 +111,8 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
       .transaction()
       .execute((transaction) => markWatches(transaction, 31_337, addresses, number));
   /**
-   * Marks the addresses for the observer. Then reads the chain's logs since block `from`, and saves
-   * the payments to these addresses.
+   * Reads the chain's logs since block `from`, and saves the payments to the addresses. Also marks
+   * the addresses, so that the observer reads their status.
    */
   const swept = async (addresses: Hex[], from = 0) => {
     const logs = await world.client.getLogs({
@@ -159,8 +162,8 @@ function readsOf(store: Store) {
       .where("address", "=", fromHex(address))
       .execute();
   /**
-   * Returns, for each row of `listMoney`, the paid, executed, and returned amounts, and then the
-   * number of addresses for each of the three amounts.
+   * Converts each row of `listMoney` to a list. The paid, executed, and returned amounts come
+   * first, followed by the numbers of addresses.
    */
   const moved = async (accountId: string) =>
     (await listMoney(store.db, accountId, 0)).map(({ paid, executed, returned, ...row }) => [

@@ -50,8 +50,8 @@ export function checkAnswers(service: TestApp) {
   }
 
   /**
-   * Sends requests until the service refuses a request with 429. The limit refills while the
-   * service handles requests, so a slow service reaches the limit only after more requests.
+   * Sends requests until the service refuses a request with 429. The limit refills while the test
+   * sends requests, so a slow service reaches it later.
    */
   async function expectLimit(path: string, request: Request & { method: "GET" | "POST" }) {
     for (let time = 0; time < 50; time++) {

@@ -35,8 +35,8 @@ export const document: Document = JSON.parse(text);
 
 /**
  * A copy of the document that does not allow undocumented fields. The document allows undocumented
- * fields, so that clients accept new fields, but the responses in tests must not contain
- * undocumented fields.
+ * fields, so that clients accept new fields. Responses in tests must not contain undocumented
+ * fields.
  */
 const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);

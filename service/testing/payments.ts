@@ -1,5 +1,4 @@
-// Creates payments as if they came from transfer logs, for tests of the code that processes
-// payments.
+// Creates payments as if they came from transfer logs, for tests of later steps.
 
 import { toHex } from "executable-address";
 import type { Payment } from "../follow/payment.ts";

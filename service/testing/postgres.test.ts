@@ -1,4 +1,5 @@
-// Tests that PostgreSQL starts in every project folder, and that the error explains a failed start.
+// Tests that PostgreSQL starts even if only the owner can read the project's folder. Also tests
+// that errors explain a failed start.
 
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

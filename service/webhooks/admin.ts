@@ -105,7 +105,7 @@ const ofDeliveries: Command[] = [
   },
   {
     words: "webhook confirmations",
-    does: "Lists the confirmations that events need, and changes them with --chain.",
+    does: "Lists the confirmations that events need on each chain. Changes them with --chain.",
     options: { ...account, chain: "CHAIN", confirmations: "NUMBER" },
     optional: ["chain", "confirmations"],
     async run({ store: { db } }, { options }) {

@@ -193,7 +193,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(endpoint!.reason!, /3 days/);
     });
 
-    test("disables an endpoint after 410, and waits for `Retry-After` after 429", async () => {
+    test("disables an endpoint after a 410, and obeys `Retry-After` after a 429", async () => {
       const gone = await receive(() => ({ status: 410 }));
       const busy = await receive(() => ({ status: 429, headers: { "retry-after": "4000" } }));
       const account = await newAccount(store);
@@ -238,7 +238,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(other.taken.length, 0);
     });
 
-    test("delivers to other endpoints if one sends NUL and one has an invalid URL", async () => {
+    test("continues despite a NUL byte in a response and despite an invalid URL", async () => {
       const unkept = Buffer.from("a\0b\u001b[2J\xff", "latin1");
       const bad = await receive(() => ({ status: 500, body: unkept }));
       const good = await receive();
@@ -302,7 +302,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
     const done = (replayed: number) => ({ replayed, nextMs: null });
 
-    test("replays up to 1,000 events, and returns the time of the next event", async () => {
+    test("replays at most 1,000 events, and returns the time at which to continue", async () => {
       const receiver = await startReceiver();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url, ["address.surplus"]);

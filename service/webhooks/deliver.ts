@@ -1,5 +1,5 @@
 // Runs the loops that send deliveries. Each lane has its own loop (lanes.ts). The endpoints of a
-// lane take turns, regardless of how many deliveries are waiting for each endpoint.
+// lane take turns, regardless of how many deliveries each has waiting.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -47,8 +47,8 @@ const pruneMs = 60_000;
  */
 const dueMax = 1_000;
 /**
- * The maximum number of deliveries to claim in one commit. The limit keeps commits short, because a
- * new delivery may have to wait for such a commit.
+ * The maximum number of deliveries to claim in one commit. The limit keeps commits short, because
+ * new deliveries may have to wait for them.
  */
 const claimedMax = 16;
 /** The maximum number of results to store in one commit. Other statements wait for the commit. */
@@ -86,9 +86,9 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { parts, rule, logFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
-  // Results that arrive at the same time are stored in one commit. Successful and failed deliveries
-  // have separate commits, so that a success does not wait when hundreds of hanging requests fail
-  // in the same second.
+  // Results that arrive at the same time are stored in one commit. Successes and failures have
+  // separate commits. A success therefore does not wait when hundreds of hanging requests fail in
+  // the same second.
   const openSaver = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
       sizeMax: resultsPerCommitMax,
@@ -123,8 +123,8 @@ type Save = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 type Signed = Claim & { keys: SigningKey[] };
 
 /**
- * Claims the next deliveries in a lane. Skips accounts whose load is too high for another slot of
- * this lane.
+ * Claims the next deliveries in a lane. Skips accounts that use, or recently used, too many slots
+ * of this lane (lanes.ts).
  */
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
@@ -165,7 +165,7 @@ async function occupy(
     const { latencyMs } = await deliver(parts, one, save);
     use.add(accountId, latencyMs, parts.now());
   } catch (error) {
-    logFault("saving a delivery failed; it will be repeated", error);
+    logFault("the result of a delivery could not be saved; the delivery will be repeated", error);
   } finally {
     clearInterval(move);
     count(current, holder, -1);

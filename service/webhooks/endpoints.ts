@@ -1,5 +1,5 @@
-// Creates, changes, pauses, and removes the endpoints of an account, for the dashboard, the API,
-// and operators.
+// Creates, changes, pauses, and removes an account's endpoints, for the dashboard, the API, and
+// operators.
 
 import { randomBytes } from "node:crypto";
 import { InvalidError } from "executable-address";
@@ -196,8 +196,8 @@ export function setPaused(
 }
 
 /**
- * Removes the endpoint. No new requests are sent to this endpoint. Its deliveries are deleted
- * later, at the same age as other deliveries, because there may be a million deliveries.
+ * Removes the endpoint, so that it receives no further requests. There may be a million deliveries,
+ * so they are deleted later, at the usual age.
  *
  * @returns false if there is no such endpoint
  */
@@ -239,9 +239,9 @@ function change(
 }
 
 /**
- * Makes an endpoint's waiting deliveries due after a pause. If there are too many deliveries for
- * one statement, sets `streak` as if the endpoint had an outage. The next successful delivery then
- * makes more deliveries due.
+ * Makes an endpoint's waiting deliveries due when the pause of the endpoint ends. One call makes
+ * only a limited number of deliveries due. If more are waiting, sets `streak` to its value during
+ * an outage. The next success then makes more deliveries due.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

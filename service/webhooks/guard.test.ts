@@ -39,10 +39,7 @@ const names: Record<string, string[]> = {
   "nowhere.example.com": [],
 };
 
-/**
- * Starts a name server that returns an IPv4 address for names that contain `quick`, and ignores all
- * other queries.
- */
+/** Starts a name server that answers only names with `quick`. The answer is an IPv4 address. */
 async function startNameServer() {
   const server = createSocket("udp4");
   server.on("message", (question, { port, address }) => {
@@ -105,7 +102,7 @@ describe("the target URL of a webhook", () => {
     }
   });
 
-  test("is resolved once, so that the checked address is the used address", async () => {
+  test("is resolved only once, so that the request uses the checked address", async () => {
     let asked = 0;
     const rebinding = async () => [
       { address: asked++ === 0 ? "93.184.216.34" : "127.0.0.1", family: 4 },

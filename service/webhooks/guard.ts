@@ -1,6 +1,6 @@
-// Prevents requests to private networks (SSRF). Accounts choose the URLs of webhooks, and this
-// server may reach hosts that the accounts cannot reach. So the host name is resolved once, all its
-// addresses must be public, and the request connects to one of these addresses.
+// Prevents requests to private networks (SSRF). Accounts choose the URLs of webhooks, and could
+// choose hosts that only this server can reach. So the host name is resolved once, and all its
+// addresses must be public. The request connects to one of these addresses.
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -31,7 +31,7 @@ const urlMax = 500;
 const global6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Returns whether the address is public. ipaddr.js calls an address `unicast` if it is not in
+ * Returns whether the address is public. To ipaddr.js, an address is `unicast` if it is not in
  * IANA's special-purpose registries.
  * @param address without brackets or zone
  */
@@ -76,9 +76,9 @@ const resolving = { timeout: 1_000, tries: 2 };
 
 /**
  * Returns a function that resolves host names without Node's thread pool. The system's lookup uses
- * one of the pool's four threads for each name. So four host names whose name servers do not
- * respond would block password hashing, file access, and calls to nodes. IPv4 addresses come first,
- * because not every machine has IPv6.
+ * one of the pool's four threads for each name. If four lookups hung, no thread would be free for
+ * password hashing, file access, and calls to nodes. IPv4 addresses come first, because not every
+ * machine has IPv6.
  *
  * @param servers the name servers, as `ADDRESS:PORT`; by default, the system's name servers
  */
@@ -98,8 +98,8 @@ export function publicNames(servers?: string[]): Resolve {
 }
 
 /**
- * The functions that resolve host names. `any` uses the system's lookup, which also resolves the
- * names of this machine and of its local network.
+ * The functions that resolve host names. `any` uses the system's lookup, which also resolves local
+ * names.
  */
 const resolvers: Record<Targets, Resolve> = {
   public: publicNames(),
@@ -109,8 +109,7 @@ const resolvers: Record<Targets, Resolve> = {
 /**
  * Resolves the host name of a URL once.
  *
- * @throws {TargetError} if the URL is refused, if the host name does not resolve, or if one of its
- *   addresses is not public and `targets` is `public`
+ * @throws {TargetError} if the URL is refused, or if an address is missing or not permitted
  */
 export async function resolveTarget(
   text: string,

@@ -1,8 +1,8 @@
 // Tests how the lanes protect a good endpoint from the endpoints of hostile accounts. A simulated
-// clock drives the loops of deliver.ts, which assign the free slots of each lane in every
-// iteration. There are 100 hostile accounts with 1,000 endpoints in total, or 1,000 hostile
-// accounts with 2,000 endpoints. With TESTS=long, the tests simulate each kind of hostile endpoint,
-// and twelve random mixes, for 30 seconds each.
+// clock drives the loops of deliver.ts. Each iteration assigns the free slots of each lane. There
+// are 100 hostile accounts with 1,000 endpoints in total, or 1,000 hostile accounts with 2,000
+// endpoints. TESTS=long simulates each kind of hostile endpoint, and twelve random mixes, for 30
+// seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -63,8 +63,8 @@ type Arrivals = { everyMs: number; count: number; fromMs?: number };
 /**
  * Simulates the deliveries to `mine` and the `others`.
  *
- * @returns for each delivery of `mine`, the milliseconds until its response or until the end of the
- *   simulation
+ * @returns the milliseconds until the response of each delivery of `mine`, or until the end of the
+ * simulation
  */
 function deliver(
   mine: Endpoint,
@@ -166,7 +166,7 @@ describe("the webhook lanes with 1,000 endpoints of 100 other accounts", () => {
       ["1 event per 0.5 s", { everyMs: 500, count: 1 }],
       ["20 events per 5 s", { everyMs: 5_000, count: 20 }],
     ] as const)
-      test(`at most double a good endpoint's p99 (${kind}) if the others ${name}`, () => {
+      test(`raise the p99 of a good endpoint at most twofold (${kind}), if others ${name}`, () => {
         const alone = p99(deliver(earned(), arrivals, []));
         const beside = deliver(earned(), arrivals, crowd(mix));
         assert.ok(beside.length >= (seconds * 1_900 * arrivals.count) / arrivals.everyMs / 2);
@@ -194,8 +194,8 @@ describe("the webhook lanes with 1,000 endpoints of 100 other accounts", () => {
 });
 
 /**
- * For each kind of tested endpoint, a function that returns the longest time that a delivery takes.
- * The `good` endpoint starts in the fast lane.
+ * Each function returns the longest time that a delivery to one kind of endpoint takes. The `good`
+ * endpoint starts in the fast lane.
  */
 const longest = {
   good: (others: Endpoint[], rule = threeLanes) =>
@@ -224,15 +224,15 @@ describe("the rules that limit the slots of each account", () => {
     });
 
   for (const kind of ["slow", "fresh"] as const)
-    test(`control: if requests may always move, a ${kind} endpoint waits too long`, control, () => {
+    test(`control: with unlimited lane changes, ${kind} endpoints wait too long`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
       const waitMs = longest[kind](hanging, { ...threeLanes, mayChangeLane: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
   /**
-   * Returns the endpoints of a thousand accounts with two endpoints each. Their requests would need
-   * more slots than the lane has.
+   * Returns two endpoints for each of a thousand accounts. Their requests would need more slots
+   * than the lane has.
    */
   const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);
 

@@ -1,39 +1,38 @@
-// Decides when each delivery is sent. There are three lanes, each with a limited number of slots,
-// and a pending request occupies a slot of its lane. So an endpoint that hangs or fails, always or
-// from time to time, delays only similar endpoints.
+// Decides when each delivery is sent. There are three lanes, each with a limited number of slots. A
+// pending request occupies a slot of its lane. So an endpoint that hangs or fails, even
+// occasionally, delays only similar endpoints.
 //
 // An endpoint enters the fast lane after several consecutive good responses. A bad response
-// excludes the endpoint from the fast lane for some minutes. A request that takes more than one
-// second moves from the fast lane to the slow lane, and then occupies a slot of the slow lane. If
-// the request's account may not occupy another slot of the slow lane, the request stays in the fast
-// lane, and tries to move again each second.
+// excludes the endpoint from the fast lane for some minutes. After one second, a request moves to
+// the slow lane, and occupies a slot there. If the account may not take another slot there, the
+// request stays in the fast lane. Each second, the service tries again to move the request.
 //
-// The load of an account is the number of slots that it occupies now, plus the average number that
-// it occupied recently. The account may take another slot if its load is less than an eighth of the
-// free slots. So if more accounts occupy slots, each account gets fewer slots, and the last slots
-// go to accounts that have no slots.
+// The load of an account is its number of slots now, plus its recent average number of slots. The
+// account may take another slot if its load is below an eighth of the free slots. So each account
+// gets fewer slots if more accounts occupy slots. If at most eight slots are free, only accounts
+// with a load below 1 may take one.
 //
-// The fast and the slow lane need many slots. New accounts have no recent load, so a hundred new
-// accounts with ten endpoints each could occupy all of 256 slots for seconds. With 1,024 slots,
-// eight slots remain free even with a thousand accounts. Another design reserved a sixteenth of the
-// slots for accounts without recent load. This design failed: with a thousand other accounts, an
-// endpoint with a latency of 1.2 s had to wait 4 s, because its own account has some recent load.
-// lanes.test.ts simulates a hundred and a thousand other accounts.
+// The fast and the slow lane need many slots. New accounts have no recent load. A hundred new
+// accounts with ten endpoints each could therefore occupy 256 slots for seconds. With 1,024 slots,
+// at least eight remain free, even if a thousand accounts use their shares. Another design reserved
+// a sixteenth of the slots for accounts without recent load. With a thousand other accounts, this
+// design failed: an endpoint with a latency of 1.2 s waited 4 s. The endpoint's account had recent
+// load, so it could not use the reserved slots. Simulations with a hundred and a thousand other
+// accounts are in lanes.test.ts.
 
 /**
- * 0 is the fast lane. 1 is the slow lane, for new endpoints and for slow endpoints. 2 is the lane
- * for failing endpoints.
+ * 0 is the fast lane. 1 is the slow lane, for slow and new endpoints. 2 is the lane for failing
+ * endpoints.
  */
 export type Lane = 0 | 1 | 2;
 
 /**
  * The rules that deliver.ts applies. The rules are functions without side effects. Control tests
- * replace some rules to show their effects.
+ * replace rules with other rules, to show that the rules are necessary.
  */
 export type Rule = {
   /**
-   * The number of slots in each lane: the maximum number of pending requests, in total and for each
-   * endpoint.
+   * The maximum number of pending requests (slots) in each lane, in total and for each endpoint.
    */
   places: Record<Lane, { all: number; endpoint: number }>;
   standingAfter: typeof standingAfter;
@@ -85,7 +84,7 @@ function standingAfter(
   return { lane: isEarned ? 0 : 1, streak: good, barredUntilMs };
 }
 
-/** The number of pending requests in a lane: in total, for each endpoint, and for each account. */
+/** The number of pending requests in a lane, in total and for each endpoint and account. */
 export type InProgress = { all: number; byId: Map<string, number> };
 
 export const noneInProgress = (): InProgress => ({ all: 0, byId: new Map() });
@@ -134,26 +133,21 @@ function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used
   );
 }
 
-/**
- * @param load the number of slots that the account occupies, plus the average number that it
- *   occupied recently
- */
+/** @param load the account's number of slots now, plus its recent average */
 const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
 /**
- * Returns whether a request may move from the fast lane to the slow lane. The rule matters if a
- * hundred accounts have endpoints that enter the fast lane and then hang. If all their requests
- * moved, the slow lane would have 3,800 requests for its 1,024 slots. A slow endpoint would then
- * wait 8 s, and a new endpoint would wait 5 s. If the moved requests did not occupy slots of the
- * slow lane, these accounts would have 4,000 open connections, and other endpoints would wait
- * equally long.
+ * Returns whether a request may move from the fast lane to the slow lane. Without this rule, a
+ * hundred accounts could overload the slow lane. Their endpoints would enter the fast lane and then
+ * hang. These accounts would have 3,800 requests in the slow lane, which has 1,024 slots. A slow
+ * endpoint would then wait 8 s, and a new endpoint would wait 5 s. If moved requests occupied no
+ * slots, these accounts would have 4,000 open connections. Other endpoints would wait equally long.
  */
 const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);
 
 /**
- * Moves a request from the fast lane to the slow lane if the rule allows the move. Called every
- * second.
+ * Moves a request from the fast lane to the slow lane if the rule allows it. Called every second.
  *
  * @returns the lane that the request is in now
  */
@@ -174,9 +168,9 @@ export function changeLane(
  * Assigns the free slots of a lane to the endpoints that are due. Each slot goes to the account
  * with the smallest load. Within an account, the endpoints take turns.
  *
- * @param due the due endpoints, in the order in which each account's endpoints take turns
- * @param most the maximum number of slots to assign; limited because the deliveries are claimed in
- *   one commit, and other statements wait for this commit
+ * @param due the due endpoints; each account's endpoints are in the order of their turns
+ * @param most the maximum number of slots to assign. A limit is necessary because other statements
+ * wait for the commit that claims the deliveries.
  * @returns the endpoints that got slots; `room` is their number of slots
  */
 function share<One extends Due>(

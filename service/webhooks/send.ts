@@ -1,5 +1,5 @@
 // Sends requests to endpoints. A request does not follow redirects, takes at most five seconds, and
-// reads at most 64 kB of the response.
+// reads at most 64 kB.
 
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -9,7 +9,7 @@ import { resolveTarget, type Targets } from "./guard.ts";
 
 /**
  * The result of a request. `status` is null if there was no response. `answer` is the first
- * kilobyte of the response. If there was no response, it is the reason.
+ * kilobyte of the response. If there was no response, `answer` is the reason.
  */
 export type Sent = {
   status: number | null;
@@ -26,7 +26,7 @@ const answerBytesMax = 64 * 1024;
 const storedBytesMax = 1024;
 
 /**
- * Returns a function that sends a request. Its promise never rejects.
+ * Returns a function that sends a request, and whose promise never rejects.
  *
  * @param timeoutMs the maximum total time to resolve the host name, connect, and read the response
  */

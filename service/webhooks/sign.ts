@@ -14,10 +14,7 @@ import type { Kysely } from "kysely";
 import { dayMs, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 
-/**
- * After a rotation, deliveries are also signed with the endpoint's old secret, or with the
- * service's old key, for this time.
- */
+/** For this time after a rotation, deliveries are also signed with the previous secret or key. */
 export const overlapMs = dayMs;
 
 /** Generates a secret: `whsec_` and 32 random bytes in base64. */
@@ -54,9 +51,9 @@ export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promis
 }
 
 /**
- * Generates a new key. Deliveries are also signed with the previous key for a day, so that
- * receivers have time to fetch the list of public keys again. Keys that are older than the previous
- * key become invalid immediately.
+ * Generates a new key. For a day, deliveries are also signed with the previous key. Receivers have
+ * this time to fetch the list of public keys again. Keys that are older than the previous key
+ * become invalid immediately.
  *
  * @returns the valid signing keys, newest first
  */
@@ -102,9 +99,8 @@ function signingKey(privateKey: string, untilMs: number | null): SigningKey {
 }
 
 /**
- * Returns the headers of a delivery, with a signature for each of the given `secrets` and `keys`.
- * The caller passes the valid secrets of the endpoint (at most two) and the valid keys of the
- * service (at most two). `atMs` is in Unix milliseconds.
+ * Returns the headers of a delivery, with a signature for each of the `secrets` and `keys`. The
+ * caller passes the valid secrets and keys, at most two each. `atMs` is in Unix milliseconds.
  */
 export function signedHeaders(
   id: string,

@@ -13,8 +13,7 @@ const balance = (blockNumber: number, amount: string, of: Hex = token) => ({
   ...{ chainId: 10, token: of, amount, blockNumber },
 });
 /**
- * Returns each amount as text: the chain, the amount, the state, and the first digit of the
- * transaction hash.
+ * Returns each amount as text: chain, amount, state, and the first digit of the transaction hash.
  */
 const shown = (
   paid: MovedElsewhere[],
@@ -52,7 +51,7 @@ describe("elsewhereOf", () => {
     ]);
   });
 
-  test("if money has left the address, reports it as returned even if dust arrives later", () => {
+  test("reports money as returned once it has left the address, even if dust arrives later", () => {
     const gone = [balance(3, "0")];
     assert.deepEqual(shown([moved(1, "25000000")], gone), ["10 25000000 returned null"]);
     const dust = [moved(1, "25000000"), moved(4, "1"), moved(5, "1")];

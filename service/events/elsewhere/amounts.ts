@@ -2,7 +2,7 @@
 // each chain finds transfers in logs, reads balances, and sends the money back. A status request
 // reads the results from the database and calls no node.
 //
-// Anyone can send dust (tiny amounts) to an address. So no part of `elsewhere` depends only on
+// Anyone can send dust (tiny amounts) to an address. So `elsewhere` depends on amounts, and not on
 // the number of transfers or on the newest transfer.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
@@ -21,16 +21,10 @@ export type AddressOf = { address: Hex; chainId: number };
  */
 type AmountElsewhere = { chainId: number; token: Hex; amount: string; blockNumber: number };
 
-/**
- * A transfer to an address, or a recovery from an address, on a chain other than the intent's
- * chain.
- */
+/** A transfer to an address, or a recovery from it, on another chain than the intent's. */
 export type MovedElsewhere = AmountElsewhere & { transactionHash: Hex };
 
-/**
- * The transfers to an address on other chains, and the address's last known balances on these
- * chains.
- */
+/** An address's transfers and last known balances on chains other than its intent's chain. */
 export type FoundElsewhere = {
   paid: readonly MovedElsewhere[];
   balances: readonly AmountElsewhere[];
@@ -42,8 +36,7 @@ export type BalancesRead = { address: Hex; balances: ReadonlyMap<Hex, bigint> };
 /**
  * Saves balances of addresses whose intents are for other chains than `chainId`. The balances were
  * read at block `blockNumber`. A stored balance from a newer block is not replaced. A balance of
- * zero is saved only if the address already has a stored balance of this token, or a stored payment
- * in this token.
+ * zero is saved only if the address has a stored balance or payment in this token.
  */
 export async function keepBalances(
   transaction: Transaction<Tables>,
@@ -112,9 +105,8 @@ export async function forgetBalancesAbove(
 }
 
 /**
- * Returns a function that finds an address's transfers and balances on all chains except its
- * intent's chain. For each chain, the oldest transfer comes first. Simultaneous calls share two
- * queries.
+ * Returns a function that finds an address's transfers and balances on other chains than its
+ * intent's. For each chain, the oldest transfer comes first. Simultaneous calls share two queries.
  */
 export function elsewhereFinder(
   db: Kysely<Tables>,
@@ -174,11 +166,12 @@ export function elsewhereFinder(
 }
 
 /**
- * Returns three kinds of amounts: amounts that are still at the address, amounts that this
- * service's executor sent back, and amounts that somebody else sent back. Money counts as sent back
- * by somebody else if it has left the address without a recovery by the executor.
+ * Returns three kinds of amounts:
+ * - amounts that are still at the address
+ * - amounts that this service's executor sent back
+ * - amounts that somebody else sent back, which left the address without a recovery
  *
- * @param returned the executor's recoveries, in the order of their blocks
+ * @param returned the executor's recoveries, sorted by block number
  */
 export function elsewhereOf(
   { paid, balances }: FoundElsewhere,
@@ -222,9 +215,9 @@ export function elsewhereOf(
 }
 
 /**
- * Returns the amount that is now at the address. The amount is the last balance that the executor
- * read, plus later transfers and minus later recoveries. If no balance was read, all transfers and
- * recoveries count.
+ * Returns the amount that is now at the address. Starts with the last balance that the executor
+ * read, adds later transfers, and subtracts later recoveries. Without such a balance, the amount is
+ * the sum of all transfers minus all recoveries.
  */
 function remainingOf(
   read: AmountElsewhere | undefined,

@@ -2,9 +2,9 @@
 // that the executor sent back. No function in this file has side effects.
 //
 // Anyone can send dust (tiny amounts) to an address on every chain. So each address has a limit on
-// its reported payments and a limit on its reported returns, for all other chains together. A
-// payment or return beyond the limit is still reported if its amount is among the largest of its
-// token and chain (`isAmongGreatest`).
+// reported payments and a limit on reported returns. Each limit covers all other chains together.
+// Beyond the limit, an item is reported only if its amount is among the largest
+// (`isAmongGreatest`).
 
 import type { Hex } from "executable-address";
 import { isSame, type TokenAmount } from "executable-address/status";
@@ -13,7 +13,7 @@ import { keyOf } from "../paid.ts";
 import { countBits, isAmongGreatest, type PaymentElsewhere } from "../payments.ts";
 import type { MovedElsewhere } from "./amounts.ts";
 
-/** The keys of the reported payments and returns on one chain. */
+/** Identifies the payments and returns on one chain that events have already reported. */
 type Reported = { paid: string[]; returned: string[] };
 
 /** By chain ID. */
@@ -21,8 +21,8 @@ export type ReportedElsewhere = Record<string, Reported>;
 
 /**
  * The payments and returns of an address on chains other than its intent's chain. A quorum of
- * endpoints agrees on each payment, and the executor sent each return. The payments and the returns
- * of each chain are sorted by block.
+ * endpoints has confirmed each payment. Each return was sent by the executor. The payments and the
+ * returns of each chain are sorted by block.
  */
 export type MovesElsewhere = {
   payments: readonly PaymentElsewhere[];
@@ -40,18 +40,18 @@ export type ChangeElsewhere = { chainId: number } & (
 );
 
 /**
- * The maximum number of payments to an address that are reported, on all other chains together. The
- * same limit applies to returns. The largest amounts are reported even beyond the limits.
+ * The maximum number of payments that are reported for an address, on all other chains together.
+ * The same limit applies to returns. The largest amounts are reported even beyond the limits.
  */
 export const elsewhereMax = 32;
 
 /**
- * Returns the new events about chain `chainId`, and a copy of `before` that includes the payments
- * and returns in these events. If a reorganization reverted a reported payment or return, the first
- * event is `address.reverted`, and the remaining payments and returns on this chain are reported
- * again.
+ * Returns the new events about chain `chainId`. Also returns `known`: all payments and returns that
+ * events have reported, including these events. If a reorganization reverted a reported payment or
+ * return, the first event is `address.reverted`. The other payments and returns on this chain are
+ * then reported again.
  *
- * @param before the payments and returns that were already reported, on all other chains
+ * @param before the payments and returns that earlier events reported, on all other chains
  * @param upTo the newest block of chain `chainId` that has enough confirmations
  */
 export function compareElsewhere(
@@ -100,9 +100,7 @@ export function compareElsewhere(
   };
 }
 
-/**
- * Returns the key of a return: 48 bits of the transaction hash, and 48 bits of the token's address.
- */
+/** Returns the key of a returned amount: 48 bits each of the transaction hash and the token. */
 const returnKeyOf = ({ transactionHash, token }: MovedElsewhere) =>
   `${transactionHash.slice(2, 14)}.${token.slice(2, 14).toLowerCase()}`;
 
@@ -110,8 +108,8 @@ const countOf = (known: ReportedElsewhere, of: keyof Reported): number =>
   Object.values(known).reduce((sum, each) => sum + each[of].length, 0);
 
 /**
- * Returns the items to report now. These items were not reported before, have enough confirmations,
- * and are within the limit or among the largest.
+ * Returns the items to report now. Such an item is new and has enough confirmations. It must also
+ * be within the limit or among the largest.
  */
 function admit<Item extends { token: Hex; amount: string }>(
   count: number,

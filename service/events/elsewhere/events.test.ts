@@ -155,7 +155,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return { purposeId, transactionHash };
     };
 
-    test("reports a payment on another chain after a quorum has returned it", async () => {
+    test("reports a payment on another chain only after a quorum confirms it", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const payment = to(address, 100);
       // One endpoint invents more transfers than the database stores per address.
@@ -192,7 +192,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(first!.data.status.chainId, ownId);
     });
 
-    test("needs new blocks of a chain only for confirmations or for a due event", async () => {
+    test("waits for blocks only if a payment needs confirmations or an event is due", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       const awaited = () => Promise.all([10, ownId, 137].map((id) => ledger.isBlockAwaited(id)));
@@ -256,7 +256,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), [...again, "reverted 10", "payment 10 25"]);
     });
 
-    test("reverts only events about the intent's chain if that chain is reorganized", async () => {
+    test("reverts no events about other chains if the intent's chain is reorganized", async () => {
       const { accountId, address, record } = await open(await world.newRecord());
       const { blockNumber } = await world.pay(address, 100n);
       const block = Number(blockNumber);
@@ -309,8 +309,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await save(901, [...dust(901), to(address, 901, "25000000")]);
       await pass();
       const found = (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
-      // The two other chains share the limit. But the first two payments of a token on the second
-      // chain are reported even beyond the limit.
+      // The two other chains share the limit. The first two payments on the second chain are beyond
+      // the limit. They are still reported, because they are the largest on that chain.
       assert.equal(found.filter(({ amount }) => amount === "1").length, elsewhereMax + 2);
       assert.equal(
         found.findIndex(({ isLast }) => isLast),
@@ -320,7 +320,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(found.length, elsewhereMax + 3);
     });
 
-    test("limits events about returned dust, but reports a larger returned amount", async () => {
+    test("limits events about returned dust, but reports the return of large amounts", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await save(1_000, [to(address, 1_000)], { agreed: [] });
       for (let at = 0; at < elsewhereMax + 5; at++) await recover(address, 1_000 + at, [1n]);
@@ -342,7 +342,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("retries an unreadable address within a day even if blocks take 30 seconds", async () => {
+    test("retries an unreadable address at least daily, even with 30-second blocks", async () => {
       const { accountId, address } = await open(await world.newRecord());
       const blocksPerDay = 86_400 / blockSecondsMax;
       await save(1_300, [to(address, 1_300)]);

@@ -1,5 +1,5 @@
-// Opens connections to the SQLite file, for all threads and operator's commands. Also waits for the
-// file's write lock.
+// Opens connections to the SQLite file, for all threads and operators' commands. Also contains the
+// functions that wait for the file's write lock.
 
 import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -20,13 +20,14 @@ export function connect(
   file: string,
   { busyMsMax = lockWaitMsMax }: ConnectOptions = {},
 ): Database.Database {
-  const database = new Database(file, { timeout: lockWaitMsMax }); // for the switch to WAL mode
+  // The timeout is for the switch to WAL mode. Afterwards, `busy_timeout` replaces this timeout.
+  const database = new Database(file, { timeout: lockWaitMsMax });
   database.pragma("journal_mode = wal");
   database.pragma("synchronous = full");
   database.pragma("fullfsync = on"); // for macOS: fsync does not flush the disk's cache
   database.pragma("foreign_keys = on");
   database.pragma("wal_autocheckpoint = 0"); // see checkpoint-worker.ts
-  database.pragma("journal_size_limit = 268435456"); // bytes; a long read makes the log longer
+  database.pragma("journal_size_limit = 268435456"); // bytes; a long read makes the log larger
   database.pragma(`busy_timeout = ${busyMsMax}`);
   const journal = database.pragma("journal_mode", { simple: true });
   const synchronous = database.pragma("synchronous", { simple: true });
@@ -37,10 +38,9 @@ export function connect(
 }
 
 /**
- * Creates an empty `file` that only its owner can read, because the database contains digests of
- * credentials and the session secret. SQLite gives the `-wal` and `-shm` files the same mode. Does
- * not open an existing file, because closing the file would release all locks that this process has
- * on the file.
+ * Creates an empty `file` that only its owner can read. The database will contain the session
+ * secret and digests of credentials. SQLite gives the `-wal` and `-shm` files the same mode. Does
+ * not open an existing file, because closing it would release all this process's locks on it.
  */
 export function makePrivateFile(file: string): void {
   try {
@@ -59,9 +59,9 @@ export function sleep(ms: number): void {
 }
 
 /**
- * Returns the result of `act`. While another connection has the write lock, calls `act` again each
- * millisecond, for up to {@link lockWaitMsMax}. SQLite's own wait sleeps up to 100 ms, so it would
- * often continue to sleep after the lock is free.
+ * Returns the result of `act`. While another connection has the write lock, calls `act` each
+ * millisecond, for up to {@link lockWaitMsMax}. SQLite's own wait (`busy_timeout`) sleeps for up to
+ * 100 ms between attempts, which is often too long.
  */
 export function retryWhileLocked<Result>(act: () => Result): Result {
   for (let waitedMs = 0; ; waitedMs += retryMs) {

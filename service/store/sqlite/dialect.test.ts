@@ -1,6 +1,6 @@
-// Runs the same tests with our dialect, whose statements run in a separate thread, and with
-// Kysely's own SQLite dialect. Also tests that statements in the separate thread do not delay other
-// work.
+// Runs the same tests with our dialect and with Kysely's own SQLite dialect. Our dialect runs
+// statements in a separate thread. Also tests that statements in the separate thread do not delay
+// other work.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

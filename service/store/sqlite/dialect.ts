@@ -1,5 +1,5 @@
-// The Kysely dialect for SQLite. Its statements run in a separate thread (statement-worker.ts). In
-// the main thread, each commit would block all requests until the commit is on disk.
+// The Kysely dialect for SQLite, whose statements run in a separate thread (statement-worker.ts).
+// In the main thread, each commit would block all requests until the commit is on disk.
 
 import Database from "better-sqlite3";
 import {
@@ -16,9 +16,9 @@ import { startThread, type Thread } from "./thread.ts";
 
 /**
  * Returns a dialect with a single connection, so other statements wait while a transaction is open.
- * A transaction takes the write lock when it begins. Without the lock, the thread that saves
- * records could commit between the transaction's first read and its first write, and the write
- * would fail (SQLITE_BUSY_SNAPSHOT).
+ * A transaction takes the write lock when it begins. Otherwise, the thread that saves records could
+ * commit between the transaction's first read and first write. The write would then fail
+ * (SQLITE_BUSY_SNAPSHOT).
  *
  * @param onEnd called once, when the thread ends or fails
  */

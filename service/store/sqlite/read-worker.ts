@@ -8,7 +8,7 @@ import { causeOf, keccak, storedRecordJson } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
-/** The JSON of a record, null if there is no record, or the reason why the record is corrupt. */
+/** The JSON of a record, null without a record, or the reason why the record is corrupt. */
 export type Found = string | null | { corrupt: string };
 
 /** `found` is in the order of the addresses. `failure` is SQLite's error code. */
@@ -20,9 +20,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const parts = { factory: factoryAddress, keccak };
 const selectTerms = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
-/**
- * All addresses of a group are read in one transaction, so that SQLite locks the file only once.
- */
+/** Reads all addresses of a group in one transaction, so that SQLite locks the file once. */
 const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
 
 function find(address: Uint8Array): Found {

@@ -1,6 +1,6 @@
 // Locks the data directory, so that only one server uses it. Each server counts rate limits in its
-// own memory, and two servers would compete for the write lock of the database. Operators' commands
-// do not lock the directory.
+// own memory. Two servers would also compete for the database's write lock. Operators' commands do
+// not lock the directory.
 
 import { join } from "node:path";
 import Database from "better-sqlite3";

@@ -36,7 +36,7 @@ test("a thread answers in order, and answers every message before it stops", asy
   assert.deepEqual(await Promise.all(answers), [2, 4, 6]);
 });
 
-test("a thread does not start before its first message", async () => {
+test("a worker thread does not start before it gets a message", async () => {
   const ends: Error[] = [];
   const thread = startThread(new URL("data:text/javascript,throw new Error('it has started')"), {
     ...{ file: "", name: "idle" },

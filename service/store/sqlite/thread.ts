@@ -20,8 +20,8 @@ export type Thread<Message, Answer> = {
 type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown): void };
 
 /**
- * @param module the thread's module, which handles messages and `"stop"`, and posts arrays of
- *   answers
+ * @param module the thread's module. The module must handle messages and `"stop"`, and must post
+ *   its answers in arrays.
  * @param name the thread's name in error messages, such as "writing"
  * @param onEnd called once, when the thread ends or fails
  */

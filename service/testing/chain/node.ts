@@ -1,5 +1,5 @@
 // Starts a proxy in front of a local node. The proxy can refuse calls, omit data, return wrong
-// results, or change the chain between two calls.
+// results, or change the chain between calls.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

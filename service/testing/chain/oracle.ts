@@ -1,7 +1,7 @@
-// A second implementation of an address's status, which is independent of the library's rule
-// (address/status/rule.ts). This implementation reads the chain with viem, which the library and
-// the service do not use for statuses. Tests compare the statuses of the library and of the service
-// with the results of this implementation.
+// A second implementation of an address's status, independent of the library's rule
+// (address/status/rule.ts). This implementation reads the chain with viem. The library and the
+// service do not use viem for statuses. Tests compare the statuses of the library and the service
+// with this implementation.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressState, AddressStatus, BlockReference } from "executable-address/status";

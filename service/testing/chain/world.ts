@@ -62,7 +62,7 @@ async function settle(rpcUrl: string, chainId: number) {
     rpcUrl,
     client,
     token,
-    /** The chain, in the type that the service's readers expect. */
+    /** The chain's configuration, for the service's functions that read a status. */
     chain: {
       chainId,
       factory: factoryAddress,
@@ -113,7 +113,7 @@ const clientOf = (rpcUrl: string, chainId: number) =>
     .extend(walletActions);
 
 /**
- * Returns a function that creates records. By default, the intent pays 100 units to the shop and
+ * Returns a function that creates records. By default, the intent pays 100 units to the shop, and
  * expires one hour after the newest block.
  */
 function recordMaker(client: ChainClient, token: Hex) {
@@ -146,8 +146,8 @@ const minerOf = (client: ChainClient) => ({
   },
   mine: (blocks: number) => client.mine({ blocks }),
   /**
-   * Replaces the newest block with a block whose timestamp is one second later, so that its hash is
-   * different.
+   * Replaces the newest block. The new block has a different hash, because its timestamp is one
+   * second later.
    */
   async replaceHead() {
     const { timestamp } = await client.getBlock();
@@ -176,8 +176,8 @@ export function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
 }
 
 /**
- * Returns calldata for `rescue`, which lets the vault call the intent's token with the calldata
- * `data`.
+ * Returns calldata for `rescue`. This function makes the vault call the intent's token with the
+ * calldata `data`.
  */
 export function rescueData({ terms, intent: { token } }: AddressRecord, data: Hex): Hex {
   const [intent] = decodeAbiParameters(intentInput, terms);

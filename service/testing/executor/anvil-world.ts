@@ -1,6 +1,5 @@
 // Starts a chain with the factory and two tokens, for tests of the executor. Also contains
-// functions that create many intents and payments, and a function that checks the outcome of every
-// address.
+// functions that create many intents and payments, and a check of every address's outcome.
 
 import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
 import {
@@ -42,7 +41,7 @@ export type Wish = {
 
 /**
  * Starts the chain. The chain mines a block when the test calls `mine`. After a call of
- * `startTicking`, it also mines at an interval.
+ * `startTicking`, the chain also mines blocks at an interval.
  * @param options.startSeconds the initial time of the chain's clock; by default, the host's time
  */
 export async function startWorld(options: { startSeconds?: number } = {}) {
@@ -63,8 +62,8 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     ask,
     /**
      * Mines a block every `ms` milliseconds if `isDue` returns true.
-     * @param options.blockSeconds how far each block moves the chain's clock ahead of the host's
-     *   clock
+     * @param options.blockSeconds the seconds that each block adds to the chain's clock, besides
+     * the elapsed time
      */
     startTicking(ms: number, { isDue = (): boolean => true, blockSeconds = 0 } = {}) {
       const tick = async () => {
@@ -107,7 +106,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         args: [owner],
       }),
 
-    /** Returns this chain as the only chain of a CHAINS_FILE. */
+    /** Returns the chains of a CHAINS_FILE that contains only this chain. */
     chains(rpcUrls: string[] = [node.rpcUrl], more: object = {}) {
       const local = { chainId: localChainId, name: "Local", tokens: demoTokens, ...atOnce };
       return parseChains([{ ...local, rpcUrls, ...more }], "test");
@@ -155,7 +154,7 @@ export const tipCalls = (amount: bigint) => {
 
 /**
  * `unit` is one whole unit of the first token, in base units. `weiOfUnit` is the value of this unit
- * in wei. `tipPrices` is the setting with this price.
+ * in wei. `tipPrices` is the chain's setting that contains this price.
  */
 export const unit = 10n ** BigInt(demoTokens[0]!.decimals);
 export const weiOfUnit = 10n ** 16n;
@@ -243,9 +242,9 @@ export const testConfig = {
 export type Fate = { executed: number; recovered: bigint; held: bigint };
 
 /**
- * Reads the outcome of each address at a single block, from the factory's events and the token's
- * balances. Checks that all money was spent by the vault's calls, was returned to the recovery
- * address, or is still in the vault.
+ * Reads the outcome of each address at one block, from the factory's events and the token's
+ * balances. Checks that all money was spent by the vault's calls, was returned, or is still in the
+ * vault.
  * @throws if the amounts do not add up, or if a vault was executed more than once
  */
 export async function fatesOf(

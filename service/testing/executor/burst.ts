@@ -16,8 +16,8 @@ const savedAtOnce = 1000;
 let made = 0;
 
 /**
- * Saves `count` open addresses of 40 accounts. Sets the executor's position, so that the executor
- * does not read these addresses as new records.
+ * Saves `count` open addresses of 40 accounts. Then sets the executor's position to the last
+ * record. The executor therefore does not examine these records as new.
  */
 export async function openAddresses(
   world: AnvilWorld,
@@ -33,8 +33,8 @@ export async function openAddresses(
     await Promise.all(some.map((record, index) => save(store, record, index % accounts)));
     records.push(...some);
   }
-  // Cancels the next check of each address. Otherwise, the executor would check the addresses of an
-  // earlier burst again, a minute after their execution.
+  // Cancels the next check of each address. Otherwise, the executor would check each address again
+  // a minute after its execution.
   await store.db.updateTable("executor_jobs").set({ due_at: null }).execute();
   const { seq } = await store.db
     .selectFrom("records")
@@ -96,7 +96,7 @@ export type Burst = {
   calls: Map<string, number>;
   cpuSeconds: number;
   seconds: number;
-  /** The durations of the executor's iterations in which it sent a transaction. */
+  /** The durations of the iterations in which the executor sent a transaction. */
   passesMs: number[];
 };
 
@@ -113,7 +113,7 @@ type BurstOptions = {
 };
 
 /**
- * The factor by which the executor's clock is slowed down if `blockMs` is absent. The slower clock
+ * If `blockMs` is absent, the executor's clock runs slower by this factor. The slower clock
  * prevents timeouts.
  */
 const slowness = 20;

@@ -58,7 +58,7 @@ export function partsFor(
 /**
  * Starts an executor.
  *
- * @param adapt changes the executor's parts for the test
+ * @param adapt returns the executor's parts with the changes that the test needs
  */
 export function startCore(
   store: Store,
@@ -99,7 +99,8 @@ async function placeStore(dataDirectory: string): Promise<Parameters<typeof open
  * after all tests of the calling file.
  * @param options.startSeconds as in {@link startWorld}
  * @param options.tickMs the interval between blocks; if absent, the test mines all blocks
- * @param options.blockSeconds how far each block moves the chain's clock ahead of the host's clock
+ * @param options.blockSeconds the seconds that each block adds to the chain's clock, besides the
+ * elapsed time
  */
 export async function prepare(
   options: { startSeconds?: number; tickMs?: number; blockSeconds?: number } = {},
@@ -140,8 +141,7 @@ export async function sumOfReport(store: Store, column: string): Promise<bigint>
 }
 
 /**
- * Asserts that the total gas cost in the report equals the gas cost of all transactions of the
- * executor's keys.
+ * Asserts that the report's total gas cost equals that of all transactions of the executor's keys.
  */
 export async function assertReportIsExact(world: AnvilWorld, store: Store): Promise<void> {
   const sent = await sentOn(world);
@@ -151,8 +151,8 @@ export async function assertReportIsExact(world: AnvilWorld, store: Store): Prom
 }
 
 /**
- * Asserts that the report's gas and tips for each account and day equal the gas and tips in the
- * transactions' receipts. Also asserts that each transaction is for only one account.
+ * Asserts that the report's gas and tips equal those in the transactions' receipts, by account and
+ * day. Also asserts that each transaction is for only one account.
  */
 export async function assertBooksAreExact(world: AnvilWorld, store: Store): Promise<void> {
   const wanted = new Map<string, { gas: bigint; tips: bigint }>();
@@ -196,8 +196,8 @@ async function sentOn({ client }: AnvilWorld) {
 const paidIn = ({ gasUsed, effectiveGasPrice }: TransactionReceipt) => gasUsed * effectiveGasPrice;
 
 /**
- * Returns the value of a transaction's tips in wei, at the token price in the test's configuration.
- * A tip is a transfer from one of the addresses to the transaction's sender.
+ * Returns the value of a transaction's tips in wei. The test's configuration contains the price of
+ * the token. A tip is a transfer from one of the addresses to the transaction's sender.
  */
 function tipsIn(
   { logs, from }: TransactionReceipt,

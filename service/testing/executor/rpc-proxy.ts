@@ -20,7 +20,7 @@ type Answer = { id: number; jsonrpc: string; result?: unknown; error?: unknown }
 /**
  * Starts the proxy.
  *
- * @param change returns the answer to send instead of the node's
+ * @param change returns the proxy's answer to a call; by default, the node's answer
  */
 export async function startProxy(
   target: string,

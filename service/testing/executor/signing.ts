@@ -1,5 +1,5 @@
-// Data and functions for tests of signers: a transaction to sign, a keystore, and a local server
-// that behaves like web3signer.
+// Fixtures for tests of signers: a transaction, a keystore, and a local server that behaves like
+// web3signer.
 
 import assert from "node:assert/strict";
 import { type Hex, hexToBigInt } from "viem";

@@ -35,8 +35,8 @@ const chainId = 84_532;
 const { name, tokens } = shippedChains.find((each) => each.chainId === chainId)!;
 const token = tokens[0]!.address as Hex;
 /**
- * The base fee in wei. Blocks do not change such a low base fee, because each change would be less
- * than one wei.
+ * The base fee in wei. Blocks do not change this base fee, because the change would be less than
+ * one wei.
  */
 const baseFee = "7";
 
@@ -50,10 +50,7 @@ const bare = [
 type Shape = {
   /** The chain's hard fork. The contracts require Cancun, and "shanghai" is older. */
   hardfork?: "prague" | "shanghai" | undefined;
-  /**
-   * The node of each endpoint: the chain's own node, or a second node that executes the same
-   * blocks.
-   */
+  /** The node of each endpoint: the chain's own node, or a second node with the same blocks. */
   nodes?: readonly ("own" | "second")[];
 };
 
@@ -126,13 +123,13 @@ const clientOf = (rpcUrl: string) =>
     .extend(walletActions);
 
 /**
- * Before each request, the second node executes the leader's new blocks, does nothing, or mines
+ * Before each request, the second node executes the first node's new blocks, does nothing, or mines
  * empty blocks.
  */
 type Following = "follows" | "stands still" | "forks";
 
 /**
- * Starts a node that executes the blocks of another node (the leader). Both nodes have the same
+ * Starts a node that executes the blocks of another node (the leader). The two nodes have the same
  * block hashes, but each node has its own state.
  */
 async function startFollower(leaderUrl: string, args: string[]) {

@@ -1,6 +1,6 @@
-// Kills the process of a launch at the point in KILL_AT, for example "before insert into records"
-// or "after rename with saved". Tests load this file into the launch's process with --import. The
-// point can be a statement in any thread of the process.
+// Kills a launch at the point in KILL_AT, for example "before insert into records" or "after rename
+// with saved". Tests load this file into the launch's process with --import. The point can be a
+// statement in any thread of the process.
 
 import fs from "node:fs";
 import promises from "node:fs/promises";
@@ -10,7 +10,9 @@ import Database from "better-sqlite3";
 
 const [, when, what] = /^(before|after) (.+)$/.exec(process.env.KILL_AT!)!;
 
-/** Kills the process with SIGKILL if KILL_AT contains this moment and this operation. */
+/**
+ * Kills the process with SIGKILL if KILL_AT contains `moment`, followed by the beginning of `done`.
+ */
 function killAt(moment: "before" | "after", done: string): void {
   if (moment === when && done.startsWith(what!)) process.kill(process.pid, "SIGKILL");
 }

@@ -9,8 +9,7 @@ import type { LaunchOptions } from "../../launch/parts.ts";
 import type { BareChain } from "./bare-chain.ts";
 
 /**
- * Starts a launch. When the launch reports that it waits for the payment and has received nothing,
- * pays the launch's address.
+ * Starts a launch. Pays the launch's address when the launch reports that no payment has arrived.
  */
 export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {}) {
   const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
@@ -33,8 +32,8 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
     done,
     lines,
     /**
-     * Resolves with the first matching line of the output. Rejects with all lines if the launch
-     * ends first.
+     * Resolves with the first matching line of the output. If the launch ends before it prints a
+     * matching line, rejects with all printed lines.
      */
     async prints(pattern: RegExp): Promise<string> {
       const ended = done.then(
@@ -59,7 +58,7 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
 export const journalPath = ({ config }: BareChain) =>
   join(config.dataDirectory, "launch-84532.json");
 
-/** Returns the launch's state from its journal, or an empty state if there is no journal yet. */
+/** Returns the launch's state from its journal, or an empty state without a journal. */
 export function journalOf(chain: BareChain): LaunchState {
   const file = journalPath(chain);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));

@@ -1,6 +1,6 @@
 // Fills a database in which one account has very many rows of every kind. SQL statements generate
-// the rows. Rows with successive times are far apart in their tables, as in a database with many
-// accounts, so a query that is sorted by time reads a different page of the table for each row.
+// the rows. As in a database with many accounts, rows with successive times are far apart in their
+// tables. A query that is sorted by time therefore reads a different page for each row.
 
 import { type RawBuilder, sql } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
@@ -38,7 +38,10 @@ export function addressOf(number: number, account: keyof typeof accounts = "many
 }
 
 type Sql = RawBuilder<unknown>;
-/** The rows that a statement inserts. `numbers` is SQL that returns their numbers as `i`. */
+/**
+ * The rows that a statement inserts. `numbers` is SQL for a table whose column `i` contains the
+ * numbers of the rows.
+ */
 type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
 /**
@@ -76,7 +79,7 @@ const text = ({ isPostgres }: Rows, length: number): Sql =>
   isPostgres ? sql`repeat('x', ${int(length)})` : sql`hex(zeroblob(${int(length / 2)}))`;
 
 /**
- * Returns the statements that insert an account's rows into the tables that grow with the number of
+ * Returns the statements that fill an account's tables whose size depends on the number of
  * addresses.
  */
 function statements(rows: Rows, name: "many" | "large"): Sql[] {
@@ -123,8 +126,8 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
 }
 
 /**
- * Returns the statements that insert the remaining rows of `many`: the executor's history, the
- * audit log, and the addresses that `later` also created.
+ * Returns the statements for the remaining rows of `many`: the executor's history, the audit log,
+ * and shared addresses. The account `later` also created the shared addresses.
  */
 function lasting(rows: Rows): Sql[] {
   const { numbers } = rows;
@@ -152,8 +155,9 @@ function lasting(rows: Rows): Sql[] {
 }
 
 /**
- * Returns the statements for the tables whose size does not depend on `size`. Such a table has few
- * rows, or one row for each day, hour, token, or other account.
+ * Returns the statements for the tables whose size does not depend on `size`. Some of these tables
+ * have few rows. The size of the other tables depends on the number of days, hours, tokens, or
+ * other accounts.
  */
 function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   const many = sql.raw(`'${accounts.many}'`);
@@ -224,7 +228,10 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   ];
 }
 
-/** Returns the numbers of the rows of `many` whose addresses are among a statement's parameters. */
+/**
+ * Finds the addresses of the account `many` in the parameters of a statement. Returns the row
+ * number of each address.
+ */
 export function findNumbers(values: readonly unknown[]): number[] {
   const addresses = values.flatMap((value) => {
     if (value instanceof Uint8Array) return [Buffer.from(value)];
@@ -239,7 +246,7 @@ export function findNumbers(values: readonly unknown[]): number[] {
 type FillOptions = {
   /** The number of seconds over which the rows' times are distributed. */
   span?: number;
-  /** The numbers of the rows that `many` gets in addition to its first `size` rows. */
+  /** The account `many` gets rows with these numbers in addition to its first `size` rows. */
   also?: readonly number[];
 };
 

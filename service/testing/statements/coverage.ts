@@ -9,8 +9,8 @@ const service = resolve(import.meta.dirname, "../..");
 const holdsSql =
   /\b(selectFrom|updateTable|deleteFrom|insertInto)\(|\bsql(<[^`]*>)?`|\bprepare(<.*>)?\(|readerOf/;
 /**
- * Files whose functions do not run in the main thread of a running service. The functions run in
- * operators' commands (a separate process), at startup, or in the threads that write to SQLite.
+ * Files whose functions do not run in the main thread of a running service. These functions run in
+ * operators' commands, at startup, or in threads that write to SQLite.
  */
 const elsewhere = [
   /^store\/(migrate|copy|postgres|sqlite)|(^|\/)tables\.ts$/,

@@ -1,7 +1,7 @@
-// Measures how long each operation blocks its thread, and sends the times to the parent process:
-// `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]`. The parent process keeps the database
-// open. This program does not use the test runner, because the runner's promise hooks would add 5
-// to 20 ms to an operation with thousands of promises.
+// Measures how long each operation blocks its thread, and sends the times to the parent process.
+// Usage: `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]`. The parent process keeps the
+// database open. This program does not use the test runner, because its promise hooks add 5 to 20
+// ms to long operations.
 
 import { openStore } from "../../roles/open-store.ts";
 import { median } from "../median.ts";
@@ -11,16 +11,17 @@ import { turnMsMax, turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";
 
 /**
- * For each operation: the longest turn of the event loop in a round (minimum, median, and maximum
- * of all rounds), and the duration of the slowest statement. All times are in milliseconds.
+ * The results by operation, in milliseconds. Each round has a longest turn of the event loop.
+ * `least`, `p50`, and `max` are the minimum, median, and maximum of these turns. `statement` is the
+ * median duration of the slowest statement.
  */
 export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
 
 const roundsMax = 21;
 /**
- * After this total time, an operation gets no further round if one of its rounds had only short
- * turns, or if it already had `roundsMin` rounds. A search of a million rows takes half a minute,
- * in thousands of turns of the event loop.
+ * An operation is repeated until its rounds have taken this time in total, or `roundsMax` times.
+ * The minimum is `roundsMin` rounds if the longest turn of each round exceeds {@link turnMsMax}. A
+ * search of a million rows takes half a minute, in thousands of turns.
  */
 const enoughMs = 5_000;
 const roundsMin = 3;

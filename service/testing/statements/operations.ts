@@ -1,6 +1,6 @@
-// Lists all database operations of the running service, each in its worst case, such as a filter
-// without matches, the largest page, or the largest account. statements.test.ts fails if an
-// operation is missing.
+// Lists all database operations of the running service. Each operation has its worst case, such as
+// a filter without matches or the largest page. The test statements.test.ts fails if an operation
+// is missing.
 
 import type { Store } from "../../store/store.ts";
 import { began } from "./account.ts";

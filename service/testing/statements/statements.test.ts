@@ -1,7 +1,7 @@
-// Tests every SQL statement of the running service, on a database in which one account has very
-// many rows. Each statement must use an index, read few rows, and not delay other work. `npm test`
-// fills the database with few rows. `npm run test:long` uses a million rows, and prints the
-// duration of each operation.
+// Tests every SQL statement of the running service on a database with a very large account. Each
+// statement must use an index, read few rows, and not delay other work. `npm test` fills the
+// database with few rows. `npm run test:long` uses a million rows, and prints the duration of each
+// operation.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -33,12 +33,15 @@ const sizes = isLong
   : { sqlite: 5_000, postgres: 5_000 };
 /**
  * The number of rows in the small database. On SQLite, a statement must not take much longer in the
- * large database than in the small database.
+ * large database.
  */
 const smallSize = 1_000;
 /** The maximum number of rows that one statement reads. */
 const rowsMax = 3_000;
-/** The measured processor time of a turn can be too long by one step of the clock (Linux: 4 ms). */
+/**
+ * The clock for processor time advances in steps (on Linux, 4 ms). So the measured time of a turn
+ * can be one step too long.
+ */
 const clockStepMs = 4;
 
 const seen = watchStatements();
@@ -66,7 +69,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       rmSync(directory, { recursive: true });
     });
 
-    test("are all run by these tests", async () => {
+    test("are all covered by these tests", async () => {
       const coverage = await startCoverage();
       for (const run of Object.values(operations)) await run();
       statements = [...seen.values()].filter(({ text }) => isOfRows.test(text));
@@ -85,14 +88,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       test("are not much slower than with 1,000 rows", onlyLong, async () => {
         const small = await openStore({ dataDirectory: join(directory, "small") });
         const compared = statements.filter(({ text }) => readsOnly.test(text));
-        // The statements search for addresses of the large database, so the small database also
-        // needs the rows of these addresses.
+        // The recorded statements contain addresses of the large database. So the small database
+        // also gets the rows of these addresses.
         const also = new Set(compared.flatMap(({ values }) => findNumbers(values)));
         const further = [...also].filter((number) => number >= smallSize && number < size);
         await fill(small, smallSize, { span: size, also: further });
         const isLonger = async (text: string, values: unknown[]) => {
-          // Allows more time, because a search may read a whole window of rows in the large
-          // database and no row in the small database.
+          // The limit is higher than the time in the small database. A search may read a window of
+          // rows in the large database, but none in the small one.
           const enough = 4 * (await leastMs(small, text, values)) + 3;
           return (await leastMs(store, text, values, enough)) > enough;
         };
@@ -113,7 +116,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(tooMany, []);
     });
 
-    test("control: are reported if they read all rows of an account", async () => {
+    test("control: a statement that reads all rows of an account is detected", async () => {
       const text = "select sum(created_at) from records where account_id = 'acc_many'";
       if (dialect === "postgres") assert.ok((await rowsReadBy(store, text, [])) >= size);
       else assert.notDeepEqual((await plansOf(store, text, [])).readsAll, []);
@@ -121,7 +124,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notDeepEqual((await plansOf(store, whole, [])).readsAll, []);
     });
 
-    test("of a search never block the event loop for 30 % of the search", onlyLong, async () => {
+    test("never block the event loop for 30 % of a search's duration", onlyLong, async () => {
       const parts: number[] = [];
       for (let round = 0; round < 5; round++) {
         const { longest, all } = await turnsOf(operations[longestSearch]!);

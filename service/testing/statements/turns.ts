@@ -10,13 +10,13 @@ const storedMsMin = 0.5;
 type Turn = { beganMs: number; endedMs: number; usedMs: number };
 
 /**
- * Measures how long an operation blocks its thread. Returns the processor time of the longest turn
- * of the event loop, and of the whole operation, in milliseconds. Processor time excludes the time
- * for which the thread waits for a processor, or for a lock that another thread holds. Node 22
- * cannot measure the processor time of one thread, so on Node 22, the results are elapsed times.
+ * Measures how long an operation blocks its thread. Returns two processor times in milliseconds:
+ * the longest turn of the event loop, and the whole operation. Processor time excludes waits for a
+ * processor or for another thread's lock. Node 22 cannot measure one thread's processor time, so
+ * its results are elapsed times.
  *
- * The longest turn also excludes garbage collection. An operation that takes many seconds contains
- * collections of the whole heap, whose duration depends on the other objects of the process.
+ * The longest turn also excludes garbage collection. During an operation of many seconds, the whole
+ * heap is collected. The duration of this collection depends on all objects in the process.
  */
 export async function turnsOf(
   run: () => Promise<unknown>,
@@ -32,8 +32,8 @@ export async function turnsOf(
   const tick = () => {
     const endedMs = performance.now();
     const nowUsedMs = readUsedMs();
-    // Linux updates the processor time every few milliseconds, so a short turn can contain an
-    // increase of several milliseconds.
+    // Linux updates the processor time every few milliseconds. A short turn can therefore include
+    // several extra milliseconds.
     const usedMs = Math.min(nowUsedMs - lastUsedMs, endedMs - beganMs);
     if (usedMs >= storedMsMin) turns.push({ beganMs, endedMs, usedMs });
     beganMs = endedMs;
@@ -44,7 +44,7 @@ export async function turnsOf(
   await run();
   isOver = true;
   tick();
-  // Node reports a collection to the observer within the next few turns.
+  // Node reports a garbage collection to the observer up to a few turns later.
   for (let turn = 0; turn < 3; turn++) await nextTurn();
   collections.push(...observer.takeRecords());
   observer.disconnect();

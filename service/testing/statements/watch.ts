@@ -1,14 +1,13 @@
-// Records every statement that this process sends to its databases, including prepared statements
-// and the statements of libraries. Intercepts the functions of the database drivers and the
-// messages to SQLite's thread.
+// Records every statement that this process sends to its databases, including the statements of
+// libraries. Intercepts the functions of the database drivers and the messages to SQLite's thread.
 
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import pg from "pg";
 
 /**
- * A recorded statement. `text` and `values` are from the last run. `ms` contains the duration of
- * each run.
+ * A recorded statement. `text` and `values` are from the statement's last execution. `ms` contains
+ * the duration of each execution.
  */
 export type Seen = { text: string; values: unknown[]; ms: number[] };
 
@@ -18,8 +17,8 @@ export type Seen = { text: string; values: unknown[]; ms: number[] };
  */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
-  // Caches the shape of each text. For a long text, computing the shape takes milliseconds, which
-  // must not be part of the measured time.
+  // Caches the shape of each text. The shape of a long text takes milliseconds to compute, which
+  // must not be measured.
   const shapes = new Map<string, string>();
   const keep = (text: string, values: unknown[], ms: number) => {
     const key = shapes.get(text) ?? shapeOf(text);

@@ -1,5 +1,6 @@
-// Runs a webhook deliverer in a separate process, so that tests can kill it: node deliverer.ts
-// STORE [CLOCK_MS [TIMEOUT_MS [POLL_MS]]]
+// Sends webhook deliveries in a separate process, so that tests can kill the process.
+//
+// Usage: node deliverer.ts STORE [CLOCK_MS [TIMEOUT_MS [POLL_MS]]]
 
 import { pino } from "pino";
 import { openStore } from "../../roles/open-store.ts";
@@ -7,7 +8,8 @@ import { startDelivery } from "../../webhooks/deliver.ts";
 import { sender } from "../../webhooks/send.ts";
 
 const where = process.argv[2]!;
-// Opens the database like an operator's command, because the test already has it open as a server.
+// Opens the database like an operator's command. The test has already opened the database as a
+// server, and SQLite allows only one server.
 const store = await openStore(
   where.startsWith("postgres")
     ? { databaseUrl: where, dataDirectory: "" }

@@ -1,6 +1,7 @@
-// A delivery rule without lanes. Control tests use this rule to show the effect of the lanes. All
-// endpoints share one pool of slots (simultaneous requests), and get slots in the order in which
-// they become due. Accounts have no limit, and failed deliveries have no consequences.
+// A rule for the order of webhook deliveries without lanes. Control tests use this rule to show the
+// effect of the lanes. All endpoints share one pool of slots (simultaneous requests). Endpoints get
+// slots in the order in which they become due. The number of slots per account is not limited.
+// After a failed delivery, the endpoint is treated as before.
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 

@@ -1,5 +1,5 @@
-// Functions for tests of webhooks: receivers that accept, refuse, or never respond, and accounts
-// with endpoints and events.
+// Functions for tests of webhooks: accounts with endpoints and events, and receivers that accept,
+// refuse, or never respond.
 
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";

@@ -1,6 +1,6 @@
 // Adds deliveries for new events, for replays, and for test events. An endpoint receives the events
-// of an address one after the other. Each delivery waits until the delivery of the address's
-// previous event has succeeded or has failed for the last time.
+// of an address one after the other. Each delivery waits until the address's previous delivery has
+// succeeded or failed for the last time.
 
 import { randomBytes } from "node:crypto";
 import type { TestEvent } from "executable-address/webhook";
@@ -18,9 +18,9 @@ import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 export const replaysMax = 1_000;
 
 /**
- * Adds deliveries for new events. Runs in the transaction that stores the events, so the events and
- * their deliveries are stored together or not at all. Other deliveries wait for this transaction,
- * so each statement handles many endpoints.
+ * Adds deliveries for new events. Runs in the transaction that stores the events, so that no event
+ * lacks its deliveries. Other deliveries wait for this transaction. To keep the transaction short,
+ * each statement handles many endpoints.
  */
 export async function enqueue(
   transaction: Transaction<Tables>,
@@ -98,8 +98,7 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
  * Adds deliveries that send events again, with the same event IDs, oldest first. A replayed event
  * does not wait for other deliveries of the same address.
  *
- * @returns the number of replayed events, and the time of the first omitted event, or null if no
- *   event was omitted
+ * @returns the number of replayed events, and the time of the first omitted event or null
  */
 export async function replay(
   db: Kysely<Tables>,

@@ -5,8 +5,8 @@ import { PostgresAdapter, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * Locks the rows of endpoints until the commit, and returns the rows. The lock prevents two
- * transactions from releasing the same held delivery. The rows are locked in the order of their
+ * Locks the rows of endpoints until the commit, and returns the rows. Without the lock, two
+ * transactions could make the same `held` delivery due. The rows are locked in the order of their
  * IDs, so that transactions cannot deadlock. SQLite needs no row locks, because a transaction locks
  * the whole database when it begins.
  */
@@ -22,10 +22,10 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 }
 
 /**
- * Returns SQL for the time at which an endpoint is due after its turn: the due time of its earliest
- * waiting delivery, but not earlier than now. Endpoints are served in the order of their due times.
- * If the result could be in the past, an endpoint with many overdue deliveries would come before
- * endpoints that have waited longer for their turn.
+ * Returns SQL for the time at which an endpoint is due again after its turn. The result is the
+ * earliest due time of the endpoint's waiting deliveries, but not earlier than now. Endpoints are
+ * served in the order of their due times. With earlier results, an endpoint with many overdue
+ * deliveries would precede endpoints that have waited longer.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end

@@ -1,6 +1,5 @@
-// Claims due deliveries, and stores the results of their requests. A claim postpones the due time
-// of a delivery, so that no other process sends the delivery before the result is stored or the
-// claim expires.
+// Claims due deliveries, and stores the results of their requests. A claim postpones a delivery's
+// due time. No other process can send the delivery until its result is stored or the claim expires.
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import { bodyOf } from "../../events/list.ts";
@@ -57,8 +56,8 @@ export type Claim = {
 };
 
 /**
- * Claims up to `room` due deliveries of each endpoint in one transaction, with the same number of
- * SQL statements for any number of endpoints.
+ * Claims up to `room` due deliveries of each endpoint in one transaction. The number of SQL
+ * statements does not depend on the number of endpoints.
  */
 export async function claim(
   db: Kysely<Tables>,
@@ -140,8 +139,8 @@ export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 /**
  * Stores the results of requests in one transaction, and updates the deliveries and endpoints. The
  * call is idempotent, because each attempt is stored only once. The number of SQL statements does
- * not depend on the number of results, except when an outage of an endpoint ends. So a transaction
- * with many results remains short.
+ * not depend on the number of results, unless an outage ends. So a transaction with many results
+ * remains short.
  *
  * @returns the outcomes, in the order of `finished`
  */
@@ -290,10 +289,7 @@ async function keepStandings(
     from (values ${sql.join(rows)}) as judged where id = judged.column1`.execute(transaction);
 }
 
-/**
- * When a delivery has succeeded or has failed for the last time, makes the delivery of the
- * address's next event due.
- */
+/** After a delivery's success or last failure, makes the address's next delivery due. */
 async function releaseNext(
   transaction: Transaction<Tables>,
   attempts: readonly Attempt[],

@@ -8,17 +8,17 @@ import type { Tables } from "../../store/tables.ts";
 import type { Sent } from "../send.ts";
 
 /**
- * The delays between attempts. The second attempt follows 5 s after the first, and the tenth and
- * last attempt follows about 75 hours after the first.
+ * The delays between attempts. The second attempt follows 5 s after the first. The tenth and last
+ * attempt follows about 75 hours after the first.
  */
 const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000);
 export const attemptsMax = waitsMs.length + 1;
 const retryAfterMsMax = dayMs;
 
 /**
- * Returns the delay before the next attempt. The delay is random within limits (jitter), so that
- * deliveries that failed together are not retried together. The delay is at least the response's
- * `Retry-After`, which is limited to a day.
+ * Returns the delay before the next attempt. A random part (jitter) prevents deliveries that failed
+ * together from being retried together. The delay is at least the response's `Retry-After`, which
+ * is limited to a day.
  *
  * @param number the number of the failed attempt, starting at 1
  */
@@ -38,7 +38,7 @@ export const outageFailures = 2;
 /**
  * Makes up to `statementRows.short` waiting deliveries due now, because the endpoint's outage has
  * ended. Starts with the delivery that is due next. Skips deliveries that are being sent. Also
- * skips deliveries that have only one attempt left, so that repeated outages do not use up all
+ * skips deliveries with only one attempt left, so that repeated outages do not exhaust the
  * attempts.
  *
  * @returns true if more such deliveries may be waiting

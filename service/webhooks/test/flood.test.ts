@@ -22,9 +22,9 @@ import type { Sent } from "../send.ts";
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
 const accountsCount = 24;
 /**
- * The time limit for 20 events, in milliseconds of the test's clock. The events normally take 100
- * ms. On a busy machine, the events take more time, because the clock also advances while the
- * database is working. A real request times out after 5,000 ms.
+ * The time limit for 20 events, in milliseconds of the test's clock. The delivery of 20 events
+ * normally takes 100 ms. On a busy machine, the delivery takes longer, because the clock advances
+ * while the database works. A real request times out after 5,000 ms.
  */
 const boundMs = 2500;
 
@@ -97,7 +97,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test(
-      "control: delay these events if all endpoints share one pool of slots",
+      "control: with one pool of slots for all endpoints, some of these events are late",
       onlyLong,
       async () => {
         await store.db

@@ -1,6 +1,6 @@
 // Runs two processes that send deliveries, and kills both with SIGKILL in each round. Tests that
-// all events are delivered, that a repeated delivery has the same webhook-id, and that the events
-// of an address stay in order. With TESTS=long, there are 200 rounds.
+// all events are delivered, and that each address's events stay in order. A repeated delivery must
+// have the same webhook-id. With TESTS=long, there are 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -40,8 +40,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const addresses = Array.from({ length: 8 }, () => randomBytes(20));
       const expected: string[] = [];
       for (let round = 1; round <= rounds; round++) {
-        // In each round, the clocks of the new processes are 61 s further ahead, so that the claims
-        // of the killed processes have expired.
+        // In each round, the new processes' clocks are 61 s further ahead. The killed processes'
+        // claims have then expired.
         const pair = await Promise.all(
           [round, round].map((minutes) => startDeliverer(where, minutes * 61_000)),
         );

@@ -1,5 +1,5 @@
-// Tests that an endpoint waits for at most one turn of each other endpoint, and does not wait for
-// another endpoint's backlog. The test decides when each request is answered.
+// Tests that an endpoint waits for at most one turn of each other endpoint, regardless of their
+// backlogs. The test decides when each request is answered.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -111,8 +111,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const before = sendings.length;
       while (answered < 800 && !isServed()) await answerOne();
       assert.ok(isServed(), "the others have more");
-      // Before the new endpoint's turn, each of the 40 other endpoints has at most one turn, in
-      // which it sends at most four requests.
+      // Before the new endpoint's turn, each of the 40 others has at most one turn. A turn sends at
+      // most four requests.
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
@@ -185,8 +185,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(6, id);
       const found = await listDeliveries(store.db, id, 10);
       const taken = found.map(({ attempts }) => attempts.at(-1)!.atMs);
-      // The list starts with the newest delivery, whose success ended the outage. The other
-      // deliveries were then sent, oldest first.
+      // The newest delivery is the first in the list. Its success ended the outage. After the
+      // outage, the endpoint received the other deliveries, oldest first.
       assert.deepEqual(
         taken.slice(1).toSorted((a, b) => b - a),
         taken.slice(1),

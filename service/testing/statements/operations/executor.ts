@@ -158,7 +158,7 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
     const mined = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, minedAtSeconds: 1 };
     const settled = { ...mined, tips: new Map(), outcomes };
     await ledger.settlePurpose(fence, { ...settled, purposeId, updates });
-    // Also settles the return, so that the next run of this operation can use the address again.
+    // Also settles the return, so that the next run of this operation can use the address.
     const freed = { purposeId: returnId, outcomes: [], updates: [updateOf(many[5]!)] };
     await ledger.settlePurpose(fence, { ...settled, ...freed });
     await ledger.reopenPurpose(fence, purposeId, [address]);

@@ -1,4 +1,4 @@
-// The operations that list and find rows for the dashboard and the API, with the largest pages.
+// The dashboard's and the API's operations that list and find rows, with the largest pages.
 
 import { findEvent, listEvents } from "../../../events/list.ts";
 import { type AddressQuery, listAddresses } from "../../../events/list-addresses.ts";

@@ -69,7 +69,7 @@ export async function people({ store, nowMs, crowd }: World): Promise<Operations
 type Db = World["store"]["db"];
 type SignIn = Awaited<ReturnType<typeof openAccounts>>["signIn"];
 
-/** Runs all sign-in operations for one person, from the sign-up to the end of the last session. */
+/** Runs all sign-in operations for one person, from the sign-up to the last session's end. */
 async function signInAndOut(signIn: SignIn, db: Db): Promise<void> {
   const login = {
     email: `${randomBytes(6).toString("hex")}@example.com`,
