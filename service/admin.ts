@@ -1,4 +1,6 @@
-// Runs the operator's commands, such as: npm run --silent admin -- account create --email E
+// Runs the operator's commands. Example:
+//
+// npm run --silent admin -- account create --email E
 //
 // `--help` lists the commands. A command prints only JSON to stdout; `export` prints one line for
 // each record. A command that fails prints one sentence to stderr and exits with the code 1. Most
@@ -62,7 +64,7 @@ async function run(command: Command, given: Given, config: Config): Promise<void
 
 /**
  * Throws if there is no database, unless the command can create a database. Without this check,
- * SQLite would create an empty database, and a backup of the empty database would look valid.
+ * SQLite would create an empty database, and its backup would look valid.
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
   if (existsSync(sqliteFile(directory))) return;
@@ -74,8 +76,8 @@ function requireDatabase({ makesDatabase }: Command, directory: string): void {
 }
 
 /**
- * Prints an async iterable of text in chunks, or any other value as one line of JSON. A closed pipe
- * is not an error, because a program such as `head` may stop reading early.
+ * Prints an async iterable in chunks, and any other value as one line of JSON. A closed pipe is not
+ * an error, because programs such as `head` stop reading early.
  */
 async function print(answer: unknown): Promise<void> {
   const isPieces = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;

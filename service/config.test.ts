@@ -93,7 +93,7 @@ describe("readConfig rejects", () => {
     });
   }
 
-  test("control: nothing if only other programs' variables are set", () => {
+  test("nothing if all variables, such as PATH, belong to other programs", () => {
     assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
   });
 

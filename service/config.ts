@@ -106,8 +106,9 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorMirrors,
     executorPays,
     /**
-     * The limit on returns of unlisted tokens that payers reported. Zero if tips must pay for all
-     * transactions, because these returns pay no tip.
+     * The maximum number of reported tokens that the executor returns per account, chain, and day.
+     * With `EXECUTOR_PAYS=tips`, the maximum is zero. The executor gets no tip for returning a
+     * reported token.
      */
     executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
@@ -117,8 +118,8 @@ function executorSettings({ read, optional, secret }: Readers) {
 type Readers = ReturnType<typeof readersOf>;
 
 /**
- * Returns functions that parse settings. The functions add an error to `faults` for each invalid
- * value, and add the name of each setting to `known`.
+ * Returns functions that read and parse settings. The functions collect errors in `faults`, and the
+ * names of all settings in `known`.
  */
 function readersOf(environment: NodeJS.ProcessEnv) {
   const faults: string[] = [];
@@ -172,8 +173,8 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
 }
 
 /**
- * Returns an error for each unknown variable whose name begins with `EXECUTOR_` (in upper or lower
- * case) or looks like a misspelled setting.
+ * Returns an error for each unknown variable that looks like a misspelled setting. Also returns an
+ * error if the name begins with `EXECUTOR_`, in any letter case.
  */
 function unknownNames(names: string[], known: Set<string>): string[] {
   return names.flatMap((name) => {
@@ -186,9 +187,7 @@ function unknownNames(names: string[], known: Set<string>): string[] {
   });
 }
 
-/**
- * Returns the edit distance between `a` and `b`, or any number above 2 if the distance is above 2.
- */
+/** Returns the edit distance between `a` and `b`, or a number above 2 if it exceeds 2. */
 function slips(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -1,5 +1,5 @@
-// The service's log: JSON lines on stdout. The log contains only the origin of each URL, even in
-// errors, because the rest of a URL can contain a key or a password.
+// The service's log: JSON lines on stdout. The log contains only the origin of each URL. The rest
+// can contain a key or a password.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";
@@ -29,7 +29,7 @@ const unreadMsMax = 1_000;
 
 /**
  * Exits the process after the log has been written. If the process exited earlier, pino would write
- * the rest of the log during the exit, and would retry forever if no program reads the log.
+ * the rest of the log during the exit. If no program reads the log, pino would then retry forever.
  */
 export async function exitLogged(log: Logger, code: number): Promise<void> {
   const stdout = (log as unknown as Record<symbol, SonicBoom>)[pino.symbols.streamSym]!;

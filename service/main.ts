@@ -1,6 +1,6 @@
 // The program. Reads the configuration, and then starts the configured roles or several workers.
-// The code of roles and workers is loaded after the configuration is read, so that an invalid
-// setting is reported immediately.
+// The code of roles and workers is loaded afterwards. An invalid setting is therefore reported
+// immediately.
 
 import cluster from "node:cluster";
 import { parseArgs } from "node:util";
@@ -30,7 +30,7 @@ try {
 
 /**
  * Reads the option `--from-mirror URL`, which can be repeated. With this option, the program runs
- * an executor for the records of the given mirrors.
+ * only an executor for the addresses in these mirrors.
  */
 function flagsOf(args: string[]): NodeJS.ProcessEnv {
   const options = { "from-mirror": { type: "string", multiple: true } } as const;

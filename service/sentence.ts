@@ -43,14 +43,15 @@ const isSqliteOpen = (code: string | undefined) =>
   code === "SQLITE_CANTOPEN" || code === "SQLITE_READONLY" || code === "SQLITE_NOTADB";
 
 /**
- * Returns whether the error is from PostgreSQL: a failed connection, or a code of five characters
- * (SQLSTATE).
+ * Returns whether the error is from PostgreSQL: a failed connection, or a five-character SQLSTATE
+ * code.
  */
 const isPostgres = ({ code }: SystemError) =>
   /^(ECONNREFUSED|ETIMEDOUT|[0-9A-Z]{5})$/.test(code ?? "");
 
 /**
- * Returns the error's message. If the host has several addresses, Node's error has no message of
- * its own, but contains an error for each address.
+ * Returns the error's message. A host can have several addresses. If all connections fail, Node's
+ * error contains one error per address, but no message. Returns the message of the first of these
+ * errors.
  */
 const firstMessage = (error: SystemError) => error.message || (error.errors?.[0]?.message ?? "");

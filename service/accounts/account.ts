@@ -10,19 +10,16 @@ import { digestCredential, newAccountId, newClientId } from "./credentials.ts";
 
 export type Account = { accountId: string; email: string; createdAtMs: number };
 
-/**
- * Returns whether the email address is valid. Every address that is valid here can also be used to
- * sign in.
- */
+/** Returns whether the email address is valid. better-auth uses the same rule at sign-in. */
 export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
 /** @param email as typed, in any letter case */
 export const normalizeEmail = (email: string) => email.trim().toLowerCase();
 
 /**
- * Creates an account with a client ID. The account has no API key yet, because the service shows a
- * key only once, when the key is created. The call is idempotent: if the account `accountId`
- * exists, returns the existing account.
+ * Creates an account with a client ID. Does not create an API key. Only the user who creates a key
+ * can see it. The call is idempotent: if the account `accountId` exists, returns the existing
+ * account.
  *
  * @param accountId the ID of the user who signed up; if absent, generates an ID
  * @returns the account, or undefined if another account has this email

@@ -1,5 +1,4 @@
-// Tests accounts on SQLite and PostgreSQL: origins, usage counts, the audit log, and the operator's
-// commands.
+// Tests accounts on SQLite and PostgreSQL.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -139,7 +138,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("after a rotation, does not store uses of the old key for the new key", async () => {
+      test("after a rotation, does not record uses of the old key for the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -213,8 +212,8 @@ for (const [name, database] of Object.entries(databases)) {
         await assert.rejects(expired, /this key has expired or was rotated or revoked/);
       });
 
-      // On SQLite, transactions run one after the other, so the second command reads the rows that
-      // the first command wrote.
+      // SQLite runs the transactions one after the other. The second command reads the first
+      // command's rows.
       const skip = name === "sqlite";
       test("fails if another process makes the same change first", { skip }, async () => {
         for (const [words, said] of [
@@ -226,8 +225,8 @@ for (const [name, database] of Object.entries(databases)) {
           const { accountId: account } = await run("account create", { email: newEmail() });
           let isOver = false;
           const { both } = await store.db.transaction().execute(async (transaction) => {
-            // The last statement of each command writes to the audit table. The lock delays this
-            // last statement until both commands have read their rows.
+            // Each command first reads its rows, and writes to the audit table last. Therefore, a
+            // lock on the audit table pauses both commands after they have read their rows.
             await sql`lock table audit in exclusive mode`.execute(transaction);
             const both = Promise.allSettled([run(words, { account }), run(words, { account })]);
             void both.then(() => {
@@ -242,7 +241,7 @@ for (const [name, database] of Object.entries(databases)) {
         }
       });
 
-      test("`account create`, `list`, `show`, and `reset` manage accounts", async () => {
+      test("`account list` and `show` find a new account, and `reset` prints a link", async () => {
         const email = newEmail();
         const made = await run("account create", { email });
         const holder = await openHolders(store).findApiKey(digestCredential(made.apiKey));
@@ -312,7 +311,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal((await run("client-id allow-references", { account })).mayName, true);
       });
 
-      test("`origins set` replaces the list, or explains why it refuses an entry", async () => {
+      test("`origins set` replaces the origins, or names the entry that it refuses", async () => {
         const { accountId: account } = await run("account create", { email: newEmail() });
         const list = ["https://b.example/", "https://a.example"];
         assert.deepEqual(await run("origins set", { account }, list), {

@@ -1,5 +1,5 @@
-// Defines the operator's commands for accounts. The commands change the database, and every server
-// uses the new values immediately, because servers do not cache credentials or origins.
+// Defines the operator's commands for accounts. The commands change the database. Servers do not
+// cache credentials or origins, so each change applies immediately.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -23,7 +23,7 @@ const email = { email: "E" };
 
 /**
  * Creates an account with an API key that has every scope.
- * @returns the account's ID, API key, and client ID, or undefined if another account has the email
+ * @returns the account's ID, API key, and client ID, or undefined if the email is taken
  */
 export async function createWithKey(db: Kysely<Tables>, email: string, actor: Actor) {
   const created = await createAccount(db, email, actor);
@@ -88,8 +88,7 @@ const ofAccounts: Command[] = [
       const signIn = openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetSecret(options.email as string, operator());
       if (!token) throw new Error(`no account has the email ${options.email}`);
-      // The token is in the fragment of the URL. Browsers do not send a fragment to servers, so the
-      // token does not appear in their logs.
+      // The token is in the fragment of the URL. Browsers do not send fragments to servers.
       return { resetUrl: `${publicUrl}/reset#token=${token}` };
     },
   },
@@ -241,7 +240,7 @@ function parseNewKey({ name, expires }: Given["options"], rest: string[]) {
 }
 
 /**
- * Returns the prefix of the key that the operator named.
+ * Returns the prefix of the API key that the option `--key` selects.
  *
  * @param text the key or its prefix; if undefined, the account must have exactly one key
  */
@@ -252,7 +251,7 @@ async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string 
   if (found.length === 1) return found[0]!;
   if (prefixes.length === 0)
     throw new Error("the account has no API key: create one with key create");
-  // The message does not quote the value of --key, because the value can be a whole key.
+  // The message does not quote the value of --key, which can be a secret key.
   throw new Error(
     `--key: expected a key that begins with ${prefixes.join(" or ")}, found ` +
       (text === undefined ? "no --key" : "a different key"),

@@ -29,8 +29,8 @@ const newAccount = async ({ db }: Store) =>
   (await createAccount(db, `${emails++}@example.com`, actor))!.accountId;
 
 /**
- * For each database, a function that returns the stores of two servers. SQLite allows only one
- * server, so the function returns the same store twice.
+ * Opens the stores of two servers that share a database. With SQLite, returns the same store twice,
+ * because only one server can use a SQLite file.
  */
 const pairs: Record<string, () => Promise<[Store, Store]>> = {
   sqlite: async () => {

@@ -1,8 +1,8 @@
 // Adds, rotates, revokes, and lists the API keys of an account. Each key has a name, scopes, and
 // optionally an expiry. With scopes, an account can give each of its own servers only the necessary
-// permissions. To replace a key without downtime, an account adds a new key and then revokes the
-// old key. No server of this service caches a key (spec §5, rule 5), so a rotated or revoked key
-// stops working immediately on every server.
+// permissions. To replace a key without downtime, add a new key and then revoke the old key.
+// Servers do not cache keys (spec §5, rule 5), so a rotated or revoked key stops working
+// immediately.
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
@@ -25,7 +25,7 @@ import {
 export const apiKeysMax = 10;
 
 export type NewApiKey = {
-  /** A label for the account's users, which {@link isPlainName} must accept. */
+  /** A name for the dashboard, such as "server". {@link isPlainName} must accept the name. */
   name: string;
   scopes: readonly Scope[];
   /** Unix milliseconds, or null if the key does not expire. */
@@ -39,10 +39,9 @@ export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null }
 /**
  * Adds an API key to the account.
  *
- * @returns the new key, which cannot be read again, or undefined if a simultaneous request took the
- *   key's number
- * @throws {InvalidError} if the account already has `apiKeysMax` keys, or if the expiry is not in
- *   the future
+ * @returns the new key, or undefined if another request added a key simultaneously
+ * @throws {InvalidError} if the account already has `apiKeysMax` keys, or the expiry is not in the
+ *   future
  */
 export async function addApiKey(
   db: Kysely<Tables>,
@@ -50,8 +49,8 @@ export async function addApiKey(
   { name, scopes, expiresAtMs }: NewApiKey,
   actor: Actor,
 ): Promise<Made | undefined> {
-  // The negated comparison also rejects an invalid date. Such a date is NaN, and every comparison
-  // with NaN is false.
+  // An invalid date is NaN, and every comparison with NaN is false. This check negates `>` instead
+  // of using `<=`, so that it also rejects an invalid date.
   if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired(expiresAtMs);
   const { apiKey, prefix, digest } = drawKey();
   const addition = { accountId, event: "api_key_created", actor, detail: prefix } as const;
@@ -74,12 +73,10 @@ export async function addApiKey(
 }
 
 /**
- * Replaces the text of the key that begins with `prefix`. The name, the scopes, and the expiry
- * remain. If two requests rotate the key simultaneously, the second request fails, because no key
- * has the old prefix anymore.
+ * Replaces the API key that begins with `prefix`. The new key has the same name, scopes, and
+ * expiry. If two requests rotate a key simultaneously, only the first request succeeds.
  *
- * @returns the new key, which cannot be read again, or undefined if the account has no such key or
- *   the key has expired
+ * @returns the new key, or undefined if the account has no unexpired key with this prefix
  */
 export async function rotateApiKey(
   db: Kysely<Tables>,

@@ -69,7 +69,7 @@ describe("limits for attempts to sign in", () => {
     assert.equal(admitted, 800);
   });
 
-  test("networks that used their first three attempts share 100 more per account", async () => {
+  test("for one account, each network has 3 attempts and all networks share 100 more", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });
@@ -108,7 +108,7 @@ describe("limits for attempts to sign in", () => {
     assert.notEqual(attempts.deviceCookieFor({ email, deviceCookie: other }), other);
   });
 
-  test("the cookies of one account share 20 attempts with priority", async () => {
+  test("for one account, at most 20 attempts with a cookie have priority", async () => {
     const { attempts, newCookie } = open();
     let [known, admitted] = [0, 0];
     for (let i = 0; i < 100; i++) {
@@ -120,7 +120,7 @@ describe("limits for attempts to sign in", () => {
     assert.deepEqual({ known, admitted }, { known: 20, admitted: 20 + 10 });
   });
 
-  test("the cookies of one /24 or /48 network share 30 attempts with priority", async () => {
+  test("from one /24 or /48 network, at most 30 attempts with a cookie have priority", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts, newCookie } = open();
       let known = 0;
@@ -141,7 +141,7 @@ describe("limits for attempts to sign in", () => {
     assert.equal(await waitToTry({ email, ip: network(1), deviceCookie: newCookie() }), 0);
   });
 
-  test("a new browser can sign in while 200 networks guess for days", async () => {
+  test("a new browser can sign in while 200 networks guess passwords for days", async () => {
     const { spend, wait, waitToTry } = open();
     for (let hour = 0; hour < 72; hour++) {
       for (let i = 0; i < 200; i++) await spend({ ip: network(i) });
@@ -199,7 +199,7 @@ describe("limits for new accounts", () => {
     ["/24 of IPv4", ["192.0.2.1", "192.0.2.99", "::ffff:192.0.2.7"], "192.0.3.1"],
     ["/48 of IPv6", ["2001:db8:1::1", "2001:db8:1:2::1", "2001:db8:1:ffff::9"], "2001:db8:2::1"],
   ] as const) {
-    test(`a ${kind} that used its daily limit of 3 accounts waits 8 hours`, async () => {
+    test(`a ${kind} with a limit of 3 accounts a day waits 8 hours for a fourth`, async () => {
       const { attempts, wait } = openBound(3);
       for (const ip of inside) assert.equal(await attempts.tryNewAccount(ip), 0);
       assert.equal(await attempts.tryNewAccount(inside[0]), 8 * 3_600_000);

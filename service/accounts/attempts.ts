@@ -1,19 +1,22 @@
-// Limits password guessing. An attacker must not be able to lock out the owner of an account by
-// using up the limits.
+// Limits password guessing. Using up the limits must not lock out an account's owner.
 //
-// Attempts from a browser that has never signed in to the account count against four limits: per IP
-// address, per network, per pair of IP address and account, and per account. The limit per account
-// stops an attacker who has many IP addresses. But with a single limit per account, the attacker
-// could use up the limit and lock out the owner. So each account has two limits. The first limit
-// counts only the first three attempts per day from each network (a /24 of IPv4 or a /48 of IPv6),
-// so even an attacker with 200 networks cannot use up this limit. The second limit counts all other
-// attempts, including attempts that the first limit refuses.
+// Attempts from a browser that has never signed in to the account count against four limits:
+// - per IP address
+// - per network
+// - per pair of IP address and account
+// - per account
+//
+// The limit per account stops an attacker who has many IP addresses. But if there were only one
+// limit per account, the attacker could use it up. So each account has two limits. The first limit
+// counts only each network's first three attempts per day. A network is a /24 of IPv4 or a /48 of
+// IPv6. Even an attacker with 200 networks cannot use up the first limit. The second limit counts
+// all other attempts, including attempts that the first limit refuses.
 //
 // A browser that has signed in to the account has a signed cookie. Attempts with a cookie have
-// separate limits: per cookie, per account, and per network. A limit per cookie would not be
-// enough, because attackers can get many cookies for their own accounts. If one of these limits is
-// used up, the attempt counts as an attempt without a cookie. So an attacker who uses up only
-// these limits does not lock out the owner.
+// separate limits: per cookie, per account, and per network. A limit per cookie is not enough.
+// Attackers can get many cookies for their own accounts. If one of these limits refuses an attempt,
+// the service ignores the cookie. The attempt then counts against the limits for attempts without a
+// cookie. Therefore, using up the limits for cookies does not lock out the owner.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { networkOf, wideNetworkOf } from "../flow/networks.ts";
@@ -24,23 +27,23 @@ const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
 /**
- * Limits the sign-in attempts from one network, so that an attacker cannot try a few passwords for
- * each of many accounts. An attempt that the limits for cookies admit does not count against this
- * limit.
+ * Limits the sign-in attempts from one network. Otherwise, an attacker could try a few passwords
+ * for each of many accounts. Attempts that the limits for cookies have allowed do not count.
  */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
 /**
- * The two limits for each account. Together, both limits allow 2,400 guesses per day, plus the
- * bursts.
+ * The two limits for each account. Together, they allow 2,400 password guesses per account and day,
+ * plus the bursts.
  */
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
 /**
- * The burst is smaller than the queue for browsers with a cookie (http/dashboard/sign-in.ts), so
- * the attempts from one network cannot fill the queue.
+ * Limits the attempts with a cookie from one network. This burst is smaller than the queue for
+ * known browsers (http/dashboard/sign-in.ts). Therefore, a burst from a single network cannot fill
+ * the queue.
  */
 const perDeviceNetwork: Policy = {
   name: "sign-in-device-network",
@@ -54,24 +57,26 @@ const perSignUpNetwork: Policy = { name: "sign-up-network", intervalMs: 3_000, b
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 /**
- * The verdict of the limits on an attempt. `waitMs` is 0 if the attempt is allowed, and otherwise
- * the time until the next attempt is allowed, in milliseconds. The password of an allowed attempt
- * then waits in a queue to be hashed (http/dashboard/sign-in.ts). If `isKnown` is true, the browser
- * has a valid cookie, and its password waits in a queue with priority. In the queue with priority,
- * accounts take turns, and `turnOf` is the account's email. In the other queue, networks take
- * turns, and `turnOf` is the network.
+ * Whether an attempt is allowed, and in which queue its password waits. `waitMs` is 0 if the
+ * attempt is allowed. Otherwise, `waitMs` is the time until the next attempt is allowed, in
+ * milliseconds.
+ *
+ * An allowed attempt must wait until its password is hashed. Known and unknown browsers have
+ * separate queues (http/dashboard/sign-in.ts). `isKnown` is true if the limits for attempts with a
+ * cookie have allowed the attempt. In the queue for known browsers, accounts take turns, so
+ * `turnOf` is the account's email. In the queue for unknown browsers, networks take turns, so
+ * `turnOf` is the client's network.
  */
 export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 
 export type Attempts = {
   trySignIn(attempt: Attempt): Promise<Leave>;
   /**
-   * Counts a sign-up, or a password reset by link, against the limits of its IP address and its
-   * network.
+   * Counts a sign-up or a password reset by link. The limits are per IP address and per network.
    */
   trySignUp(ip: string): Promise<Leave>;
   /**
-   * Counts a new account against the limit of its network, which is a /24 of IPv4 or a /48 of IPv6.
+   * Counts a new account against the limit of the client's network (an IPv4 /24 or an IPv6 /48).
    * Returns 0 if the account is allowed, and otherwise the milliseconds to wait.
    */
   tryNewAccount(ip: string): Promise<number>;
@@ -112,9 +117,8 @@ export function limitAttempts(
       [perPair, `${network} ${email}`],
     ]);
     if (waitMs > 0) return waitMs;
-    // The attempt counts as one of the network's first attempts even if the account's limits refuse
-    // it. Otherwise, an attacker could save these first attempts until the account's limits have
-    // refilled.
+    // The attempt counts as a first attempt even if the account's limits refuse it. Otherwise, an
+    // attacker could repeat a refused first attempt until the account's limits have refilled.
     const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
     if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
     return retryMs(await take(limiter, perAccount, email));
@@ -156,9 +160,9 @@ export function limitAttempts(
 }
 
 /**
- * Counts an attempt against the limits in the given order, and stops at the first limit that
- * refuses the attempt. Callers pass the narrow limits first, so that an attempt refused by a narrow
- * limit does not count against the wider ones.
+ * Counts an attempt against the limits in the given order. Stops at the first limit that refuses
+ * the attempt. Callers pass the narrow limits first. If a narrow limit refuses an attempt, the wide
+ * limits do not count it.
  *
  * @returns the milliseconds to wait, or 0 if all limits admit the attempt
  */

@@ -1,5 +1,6 @@
-// The audit log of an account: sign-ins, and changes of names, credentials, origins, and webhook
-// endpoints, each with its time and IP address. Rows are never changed or deleted.
+// The audit log of an account. It contains sign-ins, and changes of names, credentials, origins,
+// and webhook endpoints. Each entry has a time and an IP address. Rows are never changed or
+// deleted.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
@@ -49,8 +50,7 @@ type AuditEntry = {
 
 /**
  * Adds one entry.
- * @param detail the changed thing, such as a key's prefix, a client ID, an origin, or a URL; never
- *   a secret
+ * @param detail the changed thing, such as a key's prefix or a URL; never a secret
  */
 export async function appendAudit(
   db: Kysely<Tables>,
@@ -77,8 +77,7 @@ type AuditedChange = { accountId: string; event: AuditEvent; actor: Actor; detai
 /**
  * Makes a change and adds its audit entry in one transaction.
  *
- * @param change makes the change, and returns whether anything changed; if it returns false, no
- *   entry is added
+ * @param change makes the change, and returns false if nothing changed; then no entry is added
  * @returns the result of `change`
  */
 export function audited(
@@ -100,7 +99,7 @@ const auditId = (atMs: number) =>
 /**
  * Lists the entries of an account, newest first.
  *
- * @param page its `cursor` is the `id` of the last entry of the previous page, if there is one
+ * @param page omit `cursor` for the first page; then pass the last returned entry's `id`
  */
 export async function listAudit(
   db: Kysely<Tables>,

@@ -1,7 +1,7 @@
-// Rotates the client ID of an account, and changes the settings of the client ID. All servers
-// accept the new client ID and refuse the old client ID immediately, because no server caches
-// credentials (spec §5, rule 5). A rotation request contains the client ID to replace. So if two
-// requests are simultaneous, only the first request succeeds.
+// Rotates the client ID of an account, and changes the settings of the client ID. Servers do not
+// cache credentials (spec §5, rule 5), so the old client ID stops working immediately. A rotation
+// request contains the old client ID. Therefore, only the first of two simultaneous rotations
+// succeeds.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -36,7 +36,7 @@ export async function rotateClientId(
 
 /**
  * Sets whether the client ID is bound. A bound client ID can create only addresses whose intents
- * the account's server has signed. So a visitor who copies the client ID from a page cannot create
+ * the account's server has signed. A visitor who copies the client ID from a page cannot create
  * addresses for other intents. Rotating the client ID keeps this setting.
  */
 export function bindClientId(

@@ -13,7 +13,7 @@ import {
 describe("credentials", () => {
   const hex = (digits: number) => "0123456789abcdef".repeat(4).slice(0, digits);
 
-  test("text in a wrong format is `malformed` as an API key and as a client ID", () => {
+  test("checkSpelling returns `malformed` for text in a wrong format", () => {
     const key = newApiKey();
     const texts = [
       "",
@@ -38,7 +38,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", newApiKey()), "malformed");
   });
 
-  test("text with a typing error or an invented checksum is `bad_checksum`", () => {
+  test("checkSpelling returns `bad_checksum` for a typing error and for an invented key", () => {
     for (const [kind, issued, prefix] of [
       ["apiKey", newApiKey(), "svc_sk_"],
       ["clientId", newClientId(), "svc_client_"],
@@ -81,8 +81,9 @@ describe("credentials", () => {
         assert.equal(binary.length, bits);
         for (let bit = 0; bit < bits; bit++) ones[bit]! += Number(binary[bit]);
       }
-      // Each count has a standard deviation of 22.4, so 180 is 8 standard deviations. With random
-      // bits, the test fails in fewer than one of 10^12 runs.
+      // For random bits, the standard deviation of each count is 22.4. A difference of 180 is 8
+      // standard deviations. Therefore, correct code fails this test in fewer than one of 10^12
+      // runs.
       for (const count of ones) assert.ok(Math.abs(count - drawn / 2) < 180, `${count}`);
     }
   });
@@ -99,7 +100,7 @@ describe("credentials", () => {
     assert.equal(checkSpelling("clientId", "svc_client_0123456789abcdef012345673636ca68"), "valid");
   });
 
-  test("generated credentials are different", () => {
+  test("generated credentials and account IDs are unique", () => {
     const made = Array.from({ length: 1000 }, () => [newApiKey(), newClientId(), newAccountId()]);
     assert.equal(new Set(made.flat()).size, 3000);
   });

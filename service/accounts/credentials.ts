@@ -3,7 +3,7 @@
 //
 // The last 8 hex digits of a credential are a checksum of the text before them. The checksum lets
 // the service refuse a mistyped credential without a database query. The checksum also lets secret
-// scanners recognize a leaked key. docs/credentials.md has the pattern and an example.
+// scanners recognize a leaked key (docs/credentials.md).
 
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -12,8 +12,10 @@ import type { KeyedQuery, Store } from "../store/store.ts";
 import { accountIdPrefix } from "../store/tables.ts";
 
 /**
- * The permissions of an API key: `create` to create and check addresses, `read` to list them, and
- * `webhooks` to manage webhook endpoints.
+ * The permissions of an API key:
+ * - `create`: create and check addresses
+ * - `read`: list addresses
+ * - `webhooks`: manage webhook endpoints
  */
 export const scopes = ["create", "read", "webhooks"] as const;
 export type Scope = (typeof scopes)[number];
@@ -24,15 +26,15 @@ export const parseScopes = (text: string) => text.split(",") as Scope[];
 export type CredentialKind = "apiKey" | "clientId";
 
 /**
- * `valid` means that the format and the checksum are correct, even if the credential does not
- * exist. `bad_checksum` means that only the format is correct, so the credential has a typing error
- * or was invented. `malformed` means that the format is wrong.
+ * - `valid`: the format and the checksum are correct; the credential may not exist
+ * - `bad_checksum`: only the checksum is wrong, for example because of a typing error
+ * - `malformed`: the format is wrong
  */
 type Spelling = "valid" | "bad_checksum" | "malformed";
 
 /**
- * The length of an API key's prefix, which is stored for display: `svc_sk_` and 8 of the key's 64
- * digits.
+ * The length of an API key's prefix: `svc_sk_` and 8 of the key's 64 digits. The prefix is stored
+ * for display.
  */
 const prefixLength = 15;
 const checksumLength = 8;
@@ -43,14 +45,14 @@ const patterns: Record<CredentialKind, RegExp> = {
 };
 
 /**
- * Generates an API key: `svc_sk_` and 64 lowercase hex digits, which encode 224 random bits and a
- * checksum of 32 bits.
+ * Generates an API key: `svc_sk_` and 64 lowercase hex digits. The digits encode 224 random bits
+ * and a checksum of 32 bits.
  */
 export const newApiKey = () => withChecksum(`svc_sk_${randomBytes(28).toString("hex")}`);
 
 /**
- * Generates a client ID, which is public: `svc_client_` and 32 lowercase hex digits, which encode
- * 96 random bits and a checksum of 32 bits.
+ * Generates a client ID, which is public: `svc_client_` and 32 lowercase hex digits. The digits
+ * encode 96 random bits and a checksum of 32 bits.
  */
 export const newClientId = () => withChecksum(`svc_client_${randomBytes(12).toString("hex")}`);
 
@@ -67,9 +69,8 @@ export function checkSpelling(kind: CredentialKind, text: string): Spelling {
 export const apiKeyPrefix = (apiKey: string) => apiKey.slice(0, prefixLength);
 
 /**
- * Returns the SHA-256 of the credential's text (32 bytes), which the database stores instead of the
- * text. A salt or a slow hash is not needed, because there are at least 2^96 equally likely
- * credentials.
+ * Returns the SHA-256 of the credential's text (32 bytes). The database stores this digest instead
+ * of the text. Credentials have at least 96 random bits, so a salt or a slow hash is not needed.
  */
 export const digestCredential = (credential: string): Buffer =>
   hash("sha256", credential, "buffer");
@@ -88,8 +89,8 @@ type KeyHolder = {
 };
 
 /**
- * Finds the account of a credential. Each call reads the primary database and not a cache, so that
- * a rotated credential stops working immediately on every server (spec §5, rule 5).
+ * Finds the account of a credential. Each call reads the primary database, so a rotated credential
+ * stops working immediately (spec §5, rule 5).
  */
 export type Holders = {
   /**
@@ -127,9 +128,7 @@ type ClientIdRow = { accountId: string; bound: number; mayName: number; origin: 
 
 type ClientIdHolder = {
   accountId: string;
-  /**
-   * Whether the client ID can create only addresses whose intents the account's server has signed.
-   */
+  /** Whether each create request with the client ID needs a signature by the account's server. */
   isBound: boolean;
   /** Whether the client ID can set references for the addresses that it creates. */
   mayName: boolean;

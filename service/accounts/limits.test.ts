@@ -30,7 +30,7 @@ after(async () => {
 
 /**
  * The number of limiter keys that the tests have used. Each run uses a new key, because earlier
- * runs may have used up the limits of their keys.
+ * keys may have used up their limits.
  */
 let keys = 0;
 const newKey = () => `key-${keys++}`;
@@ -202,7 +202,7 @@ describe("a rate limiter of two servers on one PostgreSQL", () => {
 test("a rate limiter throws if the database returns no row for a key", () => {
   const limiter = postgresLimiter({ ...store, prepared: async () => [] });
   return assert.rejects(limiter.take(newKey(), policies.apiKey), {
-    message: "the limiter's statement returned no row for a key",
+    message: "the rate limiter's SQL statement returned no row for a key",
   });
 });
 

@@ -1,7 +1,7 @@
 // Rate limits for credentials and clients (spec §8), with the generic cell rate algorithm. For each
-// key, the algorithm stores a single time, at which the full burst is available again. With SQLite,
-// there is only one server, which counts in memory. Servers that share a PostgreSQL database count
-// together in a table. limits.test.ts runs the same tests against both limiters.
+// key, the algorithm stores only when the full burst is available again. With SQLite, there is only
+// one server, which counts in memory. Servers that share a PostgreSQL database count together in a
+// table.
 
 import { sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
@@ -9,10 +9,7 @@ import { together } from "../flow/together.ts";
 import { within } from "../flow/wait.ts";
 import type { Store } from "../store/store.ts";
 
-/**
- * Allows one request per `intervalMs` on average, and a burst of up to `burst` requests after idle
- * time.
- */
+/** Allows one request per `intervalMs` on average, and up to `burst` requests after idle time. */
 export type Policy = { name: string; intervalMs: number; burst: number };
 
 /**
@@ -24,12 +21,12 @@ export const policies = {
   clientId: { name: "client-id", intervalMs: 100, burst: 20 },
   /**
    * The limit of requests that read or check addresses. Create requests have a separate limit, so
-   * that reads do not use up the limit of create requests.
+   * reads cannot use it up.
    */
   reads: { name: "api-key-read", intervalMs: 20, burst: 100 },
   /**
-   * The limit of requests for webhook endpoints. The limit is low, because each change of an
-   * endpoint adds a row to the audit log, which is never pruned.
+   * The limit of requests for webhook endpoints. The limit is low, because each change adds a row
+   * to the audit log. This log is never pruned.
    */
   webhooks: { name: "api-key-webhooks", intervalMs: 1_000, burst: 60 },
   /** Per account. */
@@ -43,17 +40,19 @@ export const policies = {
 } as const satisfies Record<string, Policy>;
 
 /**
- * The rate limits that the OpenAPI document does not describe. The limits of sign-ins and sign-ups
- * are in attempts.ts, because together they decide on one attempt.
+ * The rate limits that the OpenAPI document does not describe. Sign-ins and sign-ups have other
+ * limits (attempts.ts).
  */
 export const internalPolicies = {
   /** Per account. */
   dashboard: { name: "dashboard", intervalMs: 100, burst: 200 },
-  /** Per chain, for the reports of all clients. */
+  /** Limits the reports of misdirected payments, per chain and for all clients together. */
   reportsOnChain: { name: "sent-chain", intervalMs: 500, burst: 120 },
 } as const satisfies Record<string, Policy>;
 
-/** The name of the limit for an account's create requests per day, which the operator can set. */
+/**
+ * The name of the limit on an account's create requests per day. The operator can set this limit.
+ */
 export const dailyCreates = "addresses-day";
 
 /**
@@ -67,9 +66,10 @@ export function describePolicy({ burst, intervalMs }: Policy, what = "requests")
 }
 
 /**
- * The verdict on a request. `remaining` is the number of further requests that would be admitted
- * now. `resetMs` is the time until the full burst is available again. If the request was refused,
- * `retryMs` is the time until the next request would be admitted. Otherwise, `retryMs` is 0.
+ * Whether the limiter admits a request, and the values for the rate limit headers. `remaining` is
+ * the number of further requests that would be admitted now. `resetMs` is the time until the full
+ * burst is available again. If the request was refused, `retryMs` is the time until the next
+ * request would be admitted. Otherwise, `retryMs` is 0.
  */
 export type LimitVerdict = {
   admitted: boolean;
@@ -80,18 +80,17 @@ export type LimitVerdict = {
 
 export type Limiter = {
   /**
-   * Admits or refuses one request of `key`, by the limiter's own clock. In any period of t ms,
-   * admits at most burst + t / intervalMs + 1 requests. Admits all requests if they are at least
-   * intervalMs apart. Refused requests do not count.
+   * Admits or refuses one request of `key`. In any period of t ms, admits at most burst + t /
+   * intervalMs + 1 requests. Never refuses a client whose requests are at least intervalMs apart.
+   * Refused requests do not count.
    */
   take(key: string, policy: Policy): Promise<LimitVerdict>;
 };
 
 /**
- * Returns the verdict on one request.
+ * Converts the state of a key's limit to the limiter's result for one request.
  *
- * @param dueInMs the time until the full burst is available again, including the interval that the
- *   request adds if it is admitted
+ * @param dueInMs the time until the full burst is available again, including an admitted request
  */
 function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;
@@ -151,8 +150,9 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
 }
 
 /**
- * Returns a limiter that uses `shared`, and uses `local` when `shared` fails. So a failure of the
- * shared limiter does not refuse requests. During the failure, each server counts separately.
+ * Returns a limiter that normally uses `shared`, but uses `local` if a call of `shared` fails. So a
+ * failure of the shared limiter does not block clients. While the shared limiter fails, each server
+ * counts requests separately.
  *
  * @param onFault called for each failure of `shared`
  */
@@ -185,7 +185,7 @@ const sweepIntervalMs = 600_000;
 /**
  * Returns the limiter that all servers on one PostgreSQL database share. The limiter stores one row
  * for each key, and uses the database's clock. A single statement checks all requests that arrive
- * together. The table is unlogged, so writes do not wait for the disk, but a crash of the database
+ * together. The table is unlogged, so writes do not wait for the disk. A crash of the database
  * resets all limits.
  *
  * @param nowMicros a clock for tests, in microseconds, instead of the database's clock
@@ -220,10 +220,13 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
 
 /**
  * For each key, admits as many requests as the limit allows. Rows are locked in the order of their
- * keys, so that two servers cannot deadlock. At the time `whole_at`, the full burst is available
- * again. This time is at most one full burst ahead of the clock, unless the clock was set back. If
- * it is more than ten seconds later than this maximum, the statement assumes that the whole burst
- * was used just now.
+ * keys, so that two servers cannot deadlock.
+ *
+ * The column `whole_at` is the time at which the full burst is available again. Normally,
+ * `whole_at` is at most the current time plus the time of a full refill. If the database's clock is
+ * set back, `whole_at` can be hours later than this maximum. The client would then be locked out.
+ * If `whole_at` exceeds the maximum by more than ten seconds, the statement replaces it with the
+ * maximum.
  */
 async function spend(
   { prepared }: LimiterStore,
@@ -261,14 +264,14 @@ const spendLimits = `
   returning key, whole_at, at, admitted`;
 
 /**
- * Returns the verdict on each request. If the limit admits only some requests of a key, admits the
- * requests that come first in the list.
+ * Returns the result for each request, in the given order. If the limit admits only some requests
+ * of a key, admits the first ones.
  */
 function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();
   return requests.map(({ key, policy }) => {
     const row = rows.get(key);
-    if (!row) throw new Error("the limiter's statement returned no row for a key");
+    if (!row) throw new Error("the rate limiter's SQL statement returned no row for a key");
     const before = seen.get(key) ?? 0;
     seen.set(key, before + 1);
     const dueInMs = (Number(row.whole_at) - Number(row.at)) / 1000;

@@ -1,5 +1,4 @@
-// Opens the parts that the HTTP service needs for accounts: credentials, rate limits, usage counts,
-// and sign-in.
+// Opens credentials, rate limits, usage counts, and sign-in for the HTTP service.
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";

@@ -1,7 +1,6 @@
 // Stores the reference keys of accounts. A reference key is a secret. The salt of an address is
-// derived from the key and a reference, such as an order number. So the account's own server can
-// compute the address that this service creates for an order. New salts are derived with the
-// account's newest key.
+// derived from the key and a reference (an order number). The account's own server can therefore
+// compute the address of an order. New salts are derived with the account's newest key.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
@@ -9,8 +8,8 @@ import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
 /**
- * The maximum number of keys that the service tries in order to find an address that was created
- * before a rotation. The service tries the account's newest keys.
+ * How many of the account's newest keys the service tries for a repeated create request. The first
+ * request may have used an earlier key, because the account can rotate its key.
  */
 const keysTried = 8;
 
@@ -32,12 +31,11 @@ export async function findReferenceKeys(
 }
 
 /**
- * Creates a key, from which all new salts are derived. Earlier keys remain stored. The newest
- * {@link keysTried} keys are used to find addresses that were created with an earlier key. Only
- * the newest key verifies signatures.
+ * Creates a key, from which all new salts are derived. Only the newest key verifies signatures.
+ * Earlier keys remain stored, so that repeated create requests still return their addresses ({@link
+ * keysTried}).
  *
- * @returns the key, which cannot be read again, or undefined if another request created a key
- *   simultaneously
+ * @returns the key, or undefined if another request created a key simultaneously
  */
 export async function rotateReferenceKey(
   db: Kysely<Tables>,

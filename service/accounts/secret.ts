@@ -1,5 +1,5 @@
-// The secret that signs cookies. The secret is generated once and stored in the database, so that
-// all servers use the same secret.
+// The secret that signs cookies. It is generated once and stored in the database, and all servers
+// share it.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";

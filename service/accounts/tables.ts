@@ -1,7 +1,6 @@
-// The tables for accounts, credentials, allowed origins, sign-in, usage, the audit log, and the
-// rate limits that servers share. Times are Unix milliseconds, except in the `auth_` tables.
-// better-auth defines the columns of the `auth_` tables, and only files in sign-in/ use these
-// tables.
+// The tables for accounts, sign-in, usage, the audit log, and shared rate limits. Times are Unix
+// milliseconds, except in the `auth_` tables. The library better-auth defines the columns of the
+// `auth_` tables. Only files in sign-in/ use these tables.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -29,9 +28,9 @@ declare module "../store/tables.ts" {
       seen_in_browser_at: number | null;
     };
     /**
-     * A client ID is public, so its full text is stored as `client_id`. If `bound` is 1, the client
-     * ID can create only addresses whose intents the account's server has signed. If `may_name` is
-     * 0, the client ID cannot set references.
+     * A client ID is public, so its full text is stored as `client_id`. If `bound` is 1, the
+     * account's server must sign each intent. If `may_name` is 0, the client ID cannot set
+     * references.
      */
     client_ids: {
       account_id: string;
@@ -76,13 +75,13 @@ declare module "../store/tables.ts" {
       detail: string | null;
     };
     /**
-     * The secret that signs cookies. The table has one row, which all servers use. The first server
-     * that needs the secret inserts the row. If `SESSION_SECRET` is set, the stored secret is not
-     * used.
+     * The secret that signs cookies. The first server that needs the secret inserts the table's
+     * only row. If `SESSION_SECRET` is set, the stored secret is not used.
      */
     secrets: { name: string; value: string };
     /**
-     * The rate limits (limits.ts). This table exists only on PostgreSQL. Times are in microseconds.
+     * The rate limits (limits.ts). The table of rate limits exists only on PostgreSQL. Times are in
+     * microseconds.
      */
     limits: { key: string; whole_at: number; at: number; admitted: number };
     /** `id` is also the ID of the user's account. */
@@ -124,10 +123,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/**
- * This statement is a separate migration, because databases of earlier versions already have the
- * tables above, but not this column.
- */
+/** This migration adds a column that databases of earlier versions do not have. */
 export const clientIdStatements = (): TableStatement[] => [
   sql`alter table client_ids add column may_name int not null default 1`,
 ];

@@ -1,6 +1,6 @@
 // Counts the uses of each account's credentials, and records when each credential was last used.
-// The counts are collected in memory and written once per second, so that no request waits for a
-// write. A crash loses the counts since the last write. A normal shutdown loses nothing.
+// Writes the counts only once per second, so that no request waits for a write. A crash loses the
+// counts since the last write. A normal shutdown loses nothing.
 
 import { type Kysely, sql } from "kysely";
 import { hourMs } from "../flow/days.ts";
@@ -22,13 +22,13 @@ type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: numb
 export type Usage = {
   /**
    * Records a use of a credential. The outcomes `created` and `refused` are counted per hour.
-   * `used` means that the request was successful but created no address. Only the time of such a
-   * use is recorded.
+   * `used` means that the request was successful but created no address. For `used`, the service
+   * records only the time.
    */
   count(use: Use, outcome: "created" | "refused" | "used"): void;
   /**
-   * Records that a browser sent an API key, which should be secret. A request is from a browser if
-   * it has an `Origin` header. The key may be unknown; an unknown key is ignored.
+   * Records that a browser sent an API key. A key in a web page is no longer secret. A request is
+   * from a browser if it has an `Origin` header. The key may be unknown; an unknown key is ignored.
    */
   seenInBrowser(digest: Buffer, atMs: number): void;
   /** Writes the collected counts. If the write fails, the next flush writes them again. */
@@ -154,9 +154,9 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
   : "last_used_at";
 
 /**
- * Sets `column` of each credential in `seen`. One statement sets the same time for up to 100
- * credentials: the latest time in this group. A stored time can therefore be later than the actual
- * use. The difference is at most the time since the last successful flush, which is usually about a
+ * Sets `column` of each credential in `seen`. Each statement sets up to 100 credentials to the
+ * latest time of their group. Therefore, the stored time of a credential can be later than its
+ * actual use. The difference is at most the time since the last successful flush, usually one
  * second.
  */
 async function touch<Table extends "api_keys" | "client_ids">(

@@ -1,5 +1,5 @@
-// Tests the headers and errors that the responses of all routes share, including errors from the
-// framework and from the HTTP parser.
+// Tests the headers and errors that all routes share. Some errors are from the framework or the
+// HTTP parser.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -46,7 +46,8 @@ describe("the API", () => {
       "/v1/chains/",
       "/v2/chains",
     ]) {
-      if (path === "/v1/address/") continue; // a lookup with an empty address: 400
+      // The path `/v1/address/` is a known path with an empty address, so the status is 400.
+      if (path === "/v1/address/") continue;
       for (const method of ["GET", "POST", "DELETE"] as const) {
         const response = await service.app.inject({
           method,
@@ -221,7 +222,7 @@ describe("the API", () => {
   });
 });
 
-describe("every response of the API", () => {
+describe("every response that the framework sends", () => {
   test("has a unique `X-Request-Id`", async () => {
     const seen = new Set();
     for (const url of ["/v1/chains", "/v1/chains", "/v1/nothing", "/v1/address/%zz", "/livez"]) {
@@ -233,7 +234,7 @@ describe("every response of the API", () => {
     assert.equal(seen.size, 5);
   });
 
-  test("to a preflight request has the status 204 and CORS headers", async () => {
+  test("has the status 204 and CORS headers if the request is a preflight", async () => {
     for (const url of [
       "/v1/address/create",
       `/v1/address/0x${"1".repeat(40)}`,
@@ -260,7 +261,7 @@ describe("every response of the API", () => {
     }
   });
 
-  test("lets a page read the rate limit, the request ID, and the time of a retry", async () => {
+  test("exposes the rate limit, the request ID, and Retry-After to web pages", async () => {
     const { headers } = await service.app.inject({ url: "/v1/chains" });
     const exposed = String(headers["access-control-expose-headers"]);
     for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]) {

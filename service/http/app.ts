@@ -1,8 +1,8 @@
 // Builds the HTTP service: all routes, and the rules that apply to every response.
 //
 // Every /v1 response allows all origins, regardless of its status (CORS `*`). Every response has an
-// X-Request-Id, unless Node refuses the request before the framework sees the request. All errors,
-// including errors from the framework, have the format that spec/service.md §7 defines.
+// X-Request-Id, unless Node refuses the request before the framework sees it. All errors, including
+// errors from the framework, have the format that spec/service.md §7 defines.
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -33,8 +33,7 @@ import { openStatuses, returns, type Statuses, status } from "./status/status.ts
 import { openWebhooks, type WebhookHandlers } from "./webhooks/webhooks.ts";
 
 /**
- * The maximum size of a body, which is large enough for every valid intent even if all characters
- * are escaped twice.
+ * The maximum size of a body. Every valid intent fits, even if all characters are escaped twice.
  */
 export const bodyBytesMax = 192 * 1024;
 
@@ -46,8 +45,8 @@ const allow = allowedMethods([
 ]).join(", ");
 
 /**
- * Fastify calls this function for a route with a Fastify schema. Throws an error, because routes
- * must not have such a schema.
+ * Fastify calls this function if a route has a Fastify schema. Throws an error, because our own
+ * schemas check all input.
  */
 const noSchema = () => {
   throw new Error("a route must not have a Fastify schema; our own schemas check its input");
@@ -78,8 +77,8 @@ export function buildApp(parts: Parts): FastifyInstance {
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError(parts.limits),
   });
-  // Adds every method that Node accepts, because the router would return 404 instead of 405 for an
-  // unknown method.
+  // Adds every method that Node accepts. For an unknown method, the router would return 404 instead
+  // of 405.
   const more = METHODS.filter((method) => !app.supportedMethods.includes(method));
   for (const method of more) app.addHttpMethod(method);
   app.removeAllContentTypeParsers();
@@ -112,7 +111,8 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   const describedRoute = (id: OperationId) => addDescribed(operations[id], routes[id]);
   const described = Object.entries(operations) as [OperationId, Operation][];
   for (const [path, found] of Map.groupBy(described, ([, { path }]) => path)) {
-    // A GET request for a path such as /address/create is a lookup of an invalid address.
+    // GET /address/create is a lookup of the invalid address "create", so it returns 400 and not
+    // 405.
     const other = found.every(([, { body }]) => body === "intent") && {
       GET: describedRoute("lookUpAddress"),
     };
@@ -123,7 +123,8 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
 
 /**
  * Adds two hooks to a route. One hook sets the `Cache-Control` header that the operation describes.
- * The other hook refuses fields that the operation does not describe.
+ * The other hook refuses fields that the operation does not describe, unless the operation is
+ * public.
  */
 function addDescribed(operation: Operation, route: Route): Route {
   const { before = [], whenRead = [], handler } = route;

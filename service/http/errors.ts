@@ -87,7 +87,7 @@ export class Refusal extends Error {
 export const noIntent = (digits: string) =>
   new Refusal("not_found", `no intent is stored for 0x${digits}`);
 
-/** One fault of a request, with its path, its code, and what would be valid. */
+/** One fault of a request: its location, a code for programs, and a message for developers. */
 export const issue = object({
   /**
    * Field names and array indices from the root of the body. `["address"]` is the address in the
@@ -118,13 +118,13 @@ export const errorDetails = object({
   issues: list(issue),
 });
 
-/** The body of every error. */
+/** The body of every error response. */
 export const errorBody = object({ error: errorDetails });
 
 /**
  * `headers` contains all headers except the CORS headers. `body` is the JSON text. `isOurs` is true
- * if the error is the service's fault. Such errors are logged, and the response contains no
- * details.
+ * if the error is the service's fault. The service logs its own faults, and the response contains
+ * no details about them.
  */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
@@ -157,8 +157,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
       headers: { "retry-after": "1" },
     });
   }
-  // The response does not quote the error, because the error of a node can contain the node's host
-  // name.
+  // The response does not quote the error. A node's error can contain its host name.
   if (error instanceof ChainUnavailable) {
     const message = "the chain cannot be read right now; try again";
     return new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
@@ -171,7 +170,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 
 /**
  * Returns the refusal for a proof that could not be created. Includes the error's message only if
- * the library wrote the message, because the message of a node can contain the node's host name.
+ * the library wrote it. A node's message can contain its host name.
  */
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
@@ -190,7 +189,7 @@ function fromIssues(issues: Issue[]): Refusal {
   });
 }
 
-/** Refusals for errors of Fastify and Node that occur before a route is called, by error code. */
+/** Refusals for errors of Fastify and Node before a route is called, by error code. */
 const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, string]> = {
   FST_ERR_BAD_URL: (request) => [
     "invalid_request",
@@ -207,14 +206,14 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
   ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: (request) => [
     "invalid_request",
-    `expected a body of ${request?.headers["content-length"]} bytes, as in Content-Length`,
+    `expected a body of ${request?.headers["content-length"]} bytes, as Content-Length states`,
   ],
 };
 
 /**
- * Returns the refusal of a request that has no body although the route expects an intent. If the
- * request has a Content-Type, the framework parses even an empty body, and the response contains
- * the parser's error instead.
+ * Returns the refusal of a request without a body on a route that expects an intent. This refusal
+ * applies only if there is no Content-Type. Otherwise, the framework calls the body parser and
+ * reports the parser's error.
  */
 export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";
@@ -222,7 +221,7 @@ export function missingBody(): Refusal {
 }
 
 /**
- * Describes a client's input for an error message: quotes short printable ASCII text, and gives
+ * Describes a client's input for an error message. Quotes short printable ASCII text, and gives
  * only the length of other text. Must not be used for text that may be secret.
  */
 export function foundText(text: unknown): string {

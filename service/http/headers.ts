@@ -21,7 +21,7 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
       `expected at most ${headersMax} headers, found ${count}`,
     );
   }
-  // RFC 9112 §3.2. Node's own refusal has no body.
+  // RFC 9112 §3.2. Node would refuse this request without a response body.
   if (request.raw.httpVersion === "1.1" && request.headers.host === undefined) {
     throw new Refusal(
       "invalid_request",
@@ -82,9 +82,8 @@ export function closeWhenDraining(draining: AbortSignal) {
 }
 
 /**
- * Returns all values of a header, in order. Node's `headers` hides repeated headers: it keeps only
- * the first `Authorization` header, and joins the values of several `X-Client-Id` or `Origin`
- * headers.
+ * Returns all values of a header, in order. Node's `headers` keeps only the first `Authorization`
+ * header. It joins the values of several `X-Client-Id` or `Origin` headers.
  *
  * @param rawHeaders alternating names and values, as in Node's `rawHeaders`
  * @param name in lowercase
@@ -101,7 +100,7 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
 }
 
 /**
- * The syntax of a Host header (RFC 9110 §7.2): a name or an IP address, with an optional port. In
+ * The syntax of a Host header: a name or an IP address, with an optional port (RFC 9110 §7.2). In
  * HTTP/1.0, the Host header is optional.
  */
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
@@ -116,8 +115,8 @@ export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Refuses requests with `Idempotency-Key`, which the service does not support, because a client
- * that sends the header relies on its effect.
+ * Refuses requests with `Idempotency-Key`. The service does not support this header. If it ignored
+ * the header, clients would wrongly expect that a repeated request has no second effect.
  *
  * @param cure how to repeat the request safely without the header
  * @throws {Refusal} if the header is present

@@ -75,8 +75,8 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
 const noFields = z.strictObject({});
 
 /**
- * Returns a preHandler hook that refuses all query fields if the operation has no query, and all
- * body fields if the operation has no body.
+ * Returns a preHandler hook that refuses unexpected fields. If the operation has no query, the hook
+ * refuses all query fields. The same applies to the body.
  */
 export const refuseFields =
   ({ query, body }: { query?: unknown; body?: unknown }) =>
@@ -92,8 +92,8 @@ function describeInput(value: unknown): string {
 }
 
 /**
- * Returns an issue for each text that contains a NUL character. The value has already matched a
- * schema, which limits the depth of the recursion.
+ * Returns an issue for each text that contains a NUL character. The value must match a schema,
+ * because the schema limits the depth of the recursion.
  */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
@@ -147,15 +147,14 @@ export function parseJsonBody(
 
 /**
  * The maximum number of fields in a body. An intent has 7 fields and at most 32 calls with 3 fields
- * each. The limit is necessary because other requests would wait while the service parses a huge
- * number of fields or lists them in an error.
+ * each. Parsing and reporting a huge number of fields would delay other requests.
  */
 const membersMax = 200;
 
 /**
- * The maximum number of commas and opening brackets in a body, which limits the number of its
- * values. The largest intent has terms of 24,576 bytes, which contain at most 768 arguments. The
- * limit is necessary for the same reason as {@link membersMax}.
+ * The maximum number of commas and opening brackets in a body. Like {@link membersMax}, this
+ * maximum limits how long the service parses a body. An intent's terms have at most 24,576 bytes.
+ * Each argument takes at least 32 bytes, so an intent has at most 768 arguments.
  */
 const marksMax = 2_000;
 
@@ -180,8 +179,8 @@ function invalid(code: string, message: string): InvalidError {
 }
 
 /**
- * Refuses a JSON text with more fields or marks than the limits. The marks are commas and opening
- * brackets: a text contains at most one value more than marks. The scan ends at the limit.
+ * Refuses a JSON text with too many fields or values. Counts commas and opening brackets, because
+ * each value except the first follows one of them. Stops counting when a limit is exceeded.
  *
  * @throws {InvalidError} `too_many_fields` or `too_many_values`
  */
@@ -202,8 +201,8 @@ function limitSize(text: string): void {
 }
 
 /**
- * Matches each JSON text that contains a number with a fraction or an exponent, and few others: a
- * string can contain the same characters.
+ * Matches every JSON text that contains a number with a fraction or an exponent. Also matches some
+ * other JSON texts, because the same characters can appear inside a string.
  */
 const startsInexactNumber = /(?:^|[:,[])\s*-?\d+[.eE]/;
 

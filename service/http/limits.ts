@@ -7,10 +7,10 @@ export type Limits = {
   expirySecondsMin: number;
   expirySecondsMax: number;
   /**
-   * The maximum number of pending requests per route: `createsInFlightMax` for routes that accept
-   * an intent, and `lookupsInFlightMax` for public routes that read an address. A request above the
-   * limit is refused immediately with 503. Each route has its own count, so slow status requests
-   * cannot cause lookups to be refused.
+   * The maximum number of pending requests per route. `createsInFlightMax` applies to routes that
+   * accept an intent. `lookupsInFlightMax` applies to public routes that read an address. A request
+   * above the limit is refused immediately with 503. Each route has its own count. Slow status
+   * requests therefore cannot use up the limit of lookups.
    */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
@@ -18,19 +18,19 @@ export type Limits = {
   addressesPerAccountDay: number;
   /**
    * The maximum number of RPC calls per minute for simulations on one chain. The same maximum
-   * applies to checks and to proofs, but the service counts the calls of each purpose separately.
+   * applies to the calls for checks and for proofs. Each of the three purposes has its own count.
    * All servers that share a PostgreSQL database count together.
    */
   simulationCallsPerMinute: number;
   /**
    * The maximum time in which a request's headers must arrive. The time begins when the connection
-   * opens, and begins again with the first byte of each request.
+   * opens, and again with each request's first byte.
    */
   headersMsMax: number;
   /**
-   * The maximum number of open connections, including idle connections. If a new connection exceeds
-   * the limit, the server closes the connections that have waited longest for their clients, at
-   * most 1 % of the limit.
+   * The maximum number of open connections, including idle connections. A new connection above the
+   * limit closes up to 1 % of the connections. The server first closes those that have waited
+   * longest for their clients.
    */
   connectionsMax: number;
   /** The maximum size of the cache of verified records for lookups, in bytes. */
@@ -73,21 +73,21 @@ export type EventLimits = {
   /** A client is one IPv4 address or one /64 network of IPv6. */
   streamsPerClientMax: number;
   /**
-   * The interval between pings. The interval is less than a minute, because many proxies close a
-   * connection that is silent for a minute.
+   * The interval between pings. Many proxies close a connection that is silent for a minute, so the
+   * interval is shorter.
    */
   heartbeatMs: number;
   /**
-   * How long the server continues to read the status of an address after the last stream of this
-   * address has closed. The client may reconnect in this time.
+   * The server continues to read an address's status for this time after its last stream closes.
+   * The client may reconnect in this time.
    */
   lingerMs: number;
 };
 
 /**
- * Limits the number of streams to half of `connectionsMax`. Otherwise, streams could use up all
- * connections, because the server never closes a stream to accept a new connection. One client can
- * have at most `connectionsMax` / 16 streams.
+ * Limits the number of streams to half of `connectionsMax`. The server never closes a stream to
+ * accept a new connection. More streams could therefore use up all connections. One client can have
+ * at most `connectionsMax` / 16 streams.
  */
 export function eventLimitsWithin(
   connectionsMax: number,

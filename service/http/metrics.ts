@@ -116,7 +116,7 @@ export function serveWorkersMetrics(at: MetricsAddress, log: Logger): Promise<Se
 /** Sends a worker's metrics, including Node's metrics, to the process that started the worker. */
 export function reportMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
-  // The combined metric is the maximum of all workers, because an average would hide a slow worker.
+  // The combined metric is the maximum of all workers. An average would hide a slow worker.
   Object.assign(registry.getSingleMetric(lagMetric)!, { aggregator: "max" });
   AggregatorRegistry.setRegistries([registry]);
   new AggregatorRegistry();

@@ -1,5 +1,5 @@
-// The objects and functions on which the routes depend. roles/api.ts creates them. A function that
-// needs only a few can declare these with `Pick`, so that its tests need no others.
+// The objects and functions on which the routes depend. roles/api.ts creates them. With `Pick`, a
+// function can declare the parts that it uses. Its tests then create only these parts.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -69,14 +69,13 @@ export type Parts = {
 };
 
 /**
- * The routes' access to the executor. The calls use the database, because the executor can run in
- * another process.
+ * The functions with which the routes communicate with the executor. The functions use the
+ * database, because the executor can run in another process.
  */
 type ExecutorDesk = {
   /**
-   * Returns the executor's progress for an address, or null if the executor has no work for the
-   * address. If the status shows money that the executor does not know about, first notifies the
-   * executor.
+   * Returns the executor's progress for an address, or null if there is none. If the status shows
+   * money that the executor does not know about, first notifies the executor.
    */
   readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
   /** Returns whether an executor has the lease for the chain and is not paused. */

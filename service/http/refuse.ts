@@ -1,5 +1,4 @@
-// Sends error responses, through Fastify's reply or, if there is no reply object, directly to the
-// socket.
+// Sends error responses through Fastify's reply or, if there is none, directly to the socket.
 
 import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -26,8 +25,7 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
         log.error({ err: error, requestId: request.id, leftOut }, "request failed");
       });
     }
-    // The framework refuses invalid URLs before any hook runs, so the hook that sets the CORS
-    // headers may not have run.
+    // The framework refuses an invalid URL before the hook that sets CORS headers runs.
     if (isApi(request.url)) reply.headers(corsHeaders);
     if (answer.status === statuses.body_too_large) takeRest(request.raw, reply);
     reply
@@ -46,7 +44,8 @@ const cutOff = ({ headers }: FastifyRequest) => {
 
 /**
  * Returns the kind of an error. The number of log lines per kind is limited. Errors whose messages
- * differ only in numbers have the same kind, except errors about corrupt records.
+ * differ only in numbers are of the same kind. As an exception, each different message about a
+ * corrupt record is a separate kind.
  */
 function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -54,17 +53,18 @@ function kindOfError(error: unknown): string {
   return messageKind(`${error.name} ${error.message}`);
 }
 
-/** The maximum number of bytes that the server reads and discards after it has refused a body. */
+/** The maximum number of bytes that the server reads and discards after it refuses a body. */
 const restBytesMax = 8 * 2 ** 20;
 
 /**
  * Reads and discards the rest of a refused body, at most {@link restBytesMax}. Some clients send
  * the whole body before they read the response. If the server closed the connection immediately,
- * such a client would get a connection reset instead of the response.
+ * these clients would get a connection reset.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
-  // If the client sent `Connection: close`, Node would close the connection after the response. So
-  // this function closes the connection itself, at the end of the body.
+  // If the client sent `Connection: close`, Node would close the connection directly after the
+  // response. This function prevents that, and closes the connection at the end of the request's
+  // body.
   if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
   reply.raw.shouldKeepAlive = true;
@@ -75,10 +75,7 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
   });
 }
 
-/**
- * Refuses a request with an unknown `Expect` header, because Node's own response would have no
- * body.
- */
+/** Refuses a request with an unknown `Expect` header. Node's own response would have no body. */
 export function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
   const found = foundText(request.headers.expect);
   refuseRaw(

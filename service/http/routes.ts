@@ -16,10 +16,9 @@ import { corsHeaders } from "./headers.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * The hooks in `before` run before the body is read, and the hooks in `whenRead` run after the body
- * was read. A GET route also handles HEAD. `handler` returns the body of the response. If `handler`
- * returns a reply, the reply must already be sent. Otherwise, Fastify would wait forever, because a
- * reply is thenable.
+ * The hooks in `before` run before the body is read. The hooks in `whenRead` run afterwards. A GET
+ * route also handles HEAD. `handler` returns the body of the response, or a reply that was already
+ * sent. Fastify awaits a returned reply forever if the reply is never sent.
  */
 export type Route = {
   before?: onRequestHookHandler[];
@@ -81,8 +80,8 @@ export const refuseUnknownPath =
     if (request.method !== "OPTIONS" || !isApi(request.url)) {
       throw unknownPath(request.url);
     }
-    // A preflight request for an unknown path succeeds. Otherwise, the browser would not send the
-    // actual request, and the page could not read the 404 response.
+    // Accepts a preflight request for an unknown path. The browser then sends the actual request,
+    // so the page can read the 404 response.
     reply.headers(corsHeaders);
     preflight(allow)(request, reply);
   };
@@ -107,8 +106,8 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
 }
 
 /**
- * Responds to a CORS preflight request. Lets pages send the headers of spec §5, and lets browsers
- * cache the preflight response for two hours.
+ * Responds to a CORS preflight request. Pages may send the headers of spec §5. Browsers may cache
+ * the response for two hours.
  */
 const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply

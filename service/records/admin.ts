@@ -108,7 +108,7 @@ async function* linesOf(store: Store, sinceMs: number, report: Terminal["report"
 
 /** Writes a consistent copy of the SQLite file. Resolves when the copy is durable. */
 async function backUp({ db }: Store, file: string): Promise<void> {
-  // The copy contains the secrets of the database, so only the copy's owner may read it.
+  // The copy contains the database's secrets, so only its owner may read it.
   process.umask(0o077);
   await sql`vacuum into ${file}`.execute(db);
   chmodSync(file, 0o600);

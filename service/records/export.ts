@@ -1,6 +1,6 @@
-// Exports and imports records as lines of JSON. An export is a backup that any program can read,
-// and can fill another database or a mirror. Each line is a record, exactly as a lookup returns the
-// record. Both the export and the import verify each record.
+// Exports and imports records as lines of JSON. An export is a backup that any program can read.
+// Another database can import it. Each line is a record, exactly as a lookup returns the record.
+// Both the export and the import verify each record.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
@@ -13,8 +13,8 @@ import { CorruptError, type Store } from "../store/store.ts";
 export const batchSize = 500;
 
 /**
- * The maximum size of a line, in bytes. A valid line is shorter, because a record's terms have at
- * most 24,576 bytes, and the line contains the terms in hex and the intent as JSON.
+ * The maximum size of a line, in bytes. A line contains a record's terms in hex, and the intent as
+ * JSON. Every valid line is shorter than this maximum, because the terms have at most 24,576 bytes.
  */
 export const lineBytesMax = 1_048_576;
 
@@ -96,16 +96,16 @@ export async function* readRecords(
 type Input = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /**
- * The numbers of records of an import. `saved` includes records that the database already
- * contained. `repaired` is the number of records that replaced corrupt terms in the database.
+ * The result of an import: the number of saved, repaired, and refused records. `saved` includes
+ * records that the database already contained. `repaired` is the number of records that replaced
+ * corrupt terms in the database.
  */
 type Imported = { saved: number; repaired: number; refused: number };
 
 /**
- * Verifies the record of each line with the trusted factory, and saves the record with `accountId`
- * as its owner. The call is idempotent. Reports and skips invalid lines. If the database contains
- * different terms for an address, replaces the stored terms with the verified terms and reports the
- * repair.
+ * Verifies the record of each line with the trusted factory. Saves the record with `accountId` as
+ * its owner. The call is idempotent. Reports and skips invalid lines. If the database contains a
+ * corrupt record of the address, repairs and reports it.
  *
  * @param isWanted returns whether to save the record of an intent
  */
@@ -159,8 +159,8 @@ export async function importRecords(
 }
 
 /**
- * Yields the lines of `input`. Yields undefined for a line that is too long, without a copy of the
- * line in memory.
+ * Yields the lines of `input`. Yields undefined for a line that is too long, and does not keep it
+ * in memory.
  */
 async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
   let parts: Uint8Array[] = [];

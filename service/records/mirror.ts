@@ -1,8 +1,8 @@
-// Writes and reads mirrors. A mirror is a folder with a static copy of the records, which any web
-// server can serve. The folder contains a file for each record, exactly as a lookup returns the
-// record, and a file with the list of all records. Clients verify each record, so they do not have
-// to trust the mirror's server. The note, a file that only the writer reads, contains the position
-// up to which records have been copied.
+// Writes and reads mirrors. A mirror is a folder with a static copy of the records. Any web server
+// can serve it. The folder contains a file for each record and a list of all records. The format of
+// a record is the same as in a lookup. Clients verify each record, so they do not have to trust the
+// mirror's server. Another file, the note, contains the position up to which the writer has copied
+// records. Only the writer reads the note.
 
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import {
   readRecords,
 } from "./export.ts";
 
-/** The name of the file with the writer's note. Only the writer of the mirror reads it. */
+/** The name of the note: the file in which the writer stores its progress. */
 const noteFile = ".mirror.json";
 
 /** The name of the file with all records, one per line. The writer appends lines to this file. */
@@ -27,9 +27,9 @@ const listFile = "records.jsonl";
 
 /**
  * `seq` is the position up to which the records have been copied. `corrupt` contains the addresses
- * of corrupt records up to this position, which the next run tries to copy again. `bytes` is the
- * size of the file with all records when the note was written. If the file is larger after a crash,
- * the writer truncates the file to this size.
+ * of corrupt records up to this position. The next run tries to copy these records again. `bytes`
+ * is the size of the file with all records when the note was written. If the file is larger after a
+ * crash, the writer truncates the file to this size.
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
 
@@ -41,8 +41,8 @@ const headers = {
 };
 
 /**
- * The response headers for paths with the given prefixes. Caches must revalidate the list, because
- * it can grow. A record never changes.
+ * Maps a path prefix to the response headers for all paths with this prefix. A record never
+ * changes, so caches can keep it. The list can grow, so caches must revalidate it.
  */
 const places: Record<string, Record<string, string>> = {
   "/v1/address/": headers,
@@ -63,7 +63,7 @@ const eachHeader = (headers: object, write: (name: string, value: string) => str
     .map(([name, value]) => `  ${write(name, value)}\n`)
     .join("");
 
-/** The configuration for nginx. Include it in a server block whose root is the mirror. */
+/** The configuration for nginx, to be included in a server block whose root is the mirror. */
 const nginx = `${eachPlace((place, { "Content-Type": type, ...others }) => {
   const added = eachHeader(others, (name, value) => `add_header ${name} "${value}";`);
   return `location ${place} {\n  types {}\n  default_type "${type}";\n${added}}\n`;
@@ -71,8 +71,7 @@ const nginx = `${eachPlace((place, { "Content-Type": type, ...others }) => {
 
 /**
  * The configuration for Caddy, to be imported in a site whose root is the mirror. The headers apply
- * only to files that exist, because caches must not store a 404 response for a record that is
- * written later.
+ * only to existing files. Caches must not store a 404 response for a record that is written later.
  */
 const caddy = `${eachPlace((place, headers) => {
   const matcher = `@${basename(place, ".jsonl")}`;
@@ -85,7 +84,7 @@ type Mirrored = { written: number; corrupt: number };
 /**
  * Writes the records that were created since the last call. After a crash, writes the records after
  * the note's position again, with the same bytes. A folder must always be used with the same
- * database, because the position is a row number in this database.
+ * database, because the position is a row number.
  */
 export async function writeMirror(
   store: Store,
@@ -130,7 +129,7 @@ export async function writeMirror(
     await write(page);
     unnoted += page.records.length + page.corrupt.length;
     // A note contains the addresses of all corrupt records, so a note can be long. The next note is
-    // written only after at least as many records as there are corrupt records.
+    // written only after at least as many records as there are corrupt ones.
     if (unnoted < corrupt.length) continue;
     await keepNote();
     unnoted = 0;
@@ -158,8 +157,8 @@ export async function writeNote(file: string, note: unknown): Promise<void> {
 }
 
 /**
- * The maximum number of bytes per read of a mirror's list. There is a pause of two seconds after
- * each read, so a mirror that sends invalid data costs at most 2 MiB per second.
+ * The maximum number of bytes per read of a mirror's list. A pause of two seconds follows each
+ * read, so invalid data costs at most 2 MiB per second.
  */
 const readBytesMax = 4 * lineBytesMax;
 const pauseMs = 2_000;
@@ -174,11 +173,11 @@ const owner = "mirror";
 export type MirrorParts = {
   store: Store;
   /**
-   * The directory of the notes, which contain the offset up to which each mirror's list was read.
+   * The directory of the notes. A note contains the offset up to which a mirror's list was read.
    */
   dataDirectory: string;
   isWanted: (intent: Intent) => boolean;
-  /** Called for each fault of a mirror, such as a line that is not a valid record. */
+  /** Called for each fault of a mirror, such as a line without a valid record. */
   onFault: (mirror: string, fault: string) => void;
 };
 
@@ -231,7 +230,7 @@ async function readOn(
   const read = await readBytes(`${mirror}/${listFile}`, offset, signal);
   if (read === "replaced") return 0;
   // The last line may be incomplete, so the last line is read again later. If a read of the maximum
-  // size contains no line end, the line is too long for a record, and these bytes are skipped.
+  // size contains no line end, the line is too long. Its bytes are then skipped.
   const end = read.length < readBytesMax ? 0 : read.length;
   const lines = read.subarray(0, read.lastIndexOf(10) + 1 || end);
   await importRecords(store, owner, [lines], (fault) => onFault(mirror, fault), isWanted);

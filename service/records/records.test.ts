@@ -1,5 +1,4 @@
-// Tests the operator's commands export, import, mirror, backup, and copy to-postgres, on SQLite and
-// PostgreSQL.
+// Tests export, import, mirror, backup, and copy to-postgres on SQLite and PostgreSQL.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -82,8 +81,8 @@ async function typed(place: Place, words: string, input = "") {
 }
 
 /**
- * Returns a record whose intent expired long ago. Exports include such records, because money at
- * the address can be returned only with the intent.
+ * Returns a record whose intent expired long ago. Exports include expired records, because money at
+ * an address can be returned only with its intent.
  */
 function record(nth: number) {
   const intent: Intent = {
@@ -128,8 +127,8 @@ const sorted = (text: string) => text.trimEnd().split("\n").sort();
 const email = "mirror@example.com";
 
 for (const [name, newPlace] of Object.entries(places)) {
-  // On PostgreSQL, most of these tests run only with TESTS=long, because other tests cover the
-  // database there.
+  // On PostgreSQL, most of these tests need TESTS=long. Other tests already run the same SQL
+  // statements.
   const once = name === "sqlite" ? {} : onlyLong;
 
   describe(`the commands for records on ${name}`, () => {
@@ -177,8 +176,8 @@ for (const [name, newPlace] of Object.entries(places)) {
       const listed = readFileSync(join(mirror, "v1/records.jsonl"), "utf8");
       assert.deepEqual(sorted(listed), lines.toSorted());
       assert.ok(first.every((line) => listed.includes(line)));
-      // A 404 response must not have the cache headers of records. Caches would store the 404
-      // response for a year, and the record may be created in the meantime.
+      // A 404 response must not have the cache headers of records. Otherwise, caches would return
+      // the 404 response for a year, even if the record is created later.
       const caddy = readFileSync(join(mirror, "Caddyfile"), "utf8");
       assert.match(caddy, /@address \{\n {2}path \/v1\/address\/\*\n {2}file\n\}/);
       assert.match(caddy, /^respond \/\.mirror\.json 404$/m);
@@ -212,8 +211,7 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.match(err, /is not served/);
         assert.equal(listed().length, 2);
       }
-      // Simulates a crash after a part of a line was appended to the list, but before the note was
-      // updated.
+      // Simulates a crash after a partial line was written, but before the note was updated.
       appendFileSync(join(mirror, "v1/records.jsonl"), lines[0]!.slice(0, 99));
       await addAccount(place);
       await admin(place, `import --email ${email}`, lines.join("\n"));
@@ -301,7 +299,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(sorted((await typed(to, "export")).out), lines.toSorted());
     });
 
-    test("`export --since` writes only records created since a time", once, async () => {
+    test("`export --since` omits records created before the given time", once, async () => {
       const place = await newPlace();
       const lines = await fill(place, 10, Date.parse("2026-01-31T00:00:00Z"));
       const since = await admin(place, "export --since 2026-01-31T00:00:00.004Z");
@@ -408,7 +406,8 @@ describe("the command `copy to-postgres`", () => {
 });
 
 /**
- * Adds two rows to each table of a SQLite file, except to `records`, whose rows are verified.
+ * Adds two rows to each table of a SQLite file, except to `records`. The copy command verifies each
+ * record, so rows there must be valid.
  * @returns the number of rows of each table
  */
 function addRows({ DATA_DIR }: Place): Record<string, number> {

@@ -1,5 +1,5 @@
-// Stores the origins that an account allows for its client ID: at most 20, in canonical form
-// (origins.ts).
+// Stores the origins that an account allows for its client ID. An account has at most 20 origins,
+// in canonical form (origins.ts).
 
 import { InvalidError, type Issue } from "executable-address";
 import type { Kysely } from "kysely";
@@ -64,8 +64,7 @@ export async function removeOrigin(
 
 /**
  * Replaces the whole list.
- * @throws {InvalidError} with the index of each entry that is not accepted; the list then remains
- *   unchanged
+ * @throws {InvalidError} with the index of each invalid entry; the list then remains unchanged
  */
 export async function setOrigins(
   db: Kysely<Tables>,

@@ -289,7 +289,7 @@ describe("an entry in the list of allowed origins", () => {
     });
   }
 
-  test("the canonical form does not change if it is parsed again", () => {
+  test("parsing the canonical form of an entry returns the same form", () => {
     const piece = fc.constantFrom(
       ..."*.:/@ü-_0x7f?#a ",
       ..."https:// http:// *. example com localhost 127.0.0.1 [::1] ü 443 3000 :8443".split(" "),
@@ -326,7 +326,7 @@ describe("the origin of a request", () => {
     }
   });
 
-  test("the examples of explainOrigin are allowed or refused as stated", () => {
+  test("explainOrigin returns examples of allowed and refused origins for an entry", () => {
     for (const [, canonical] of accepted) {
       const { matches, matchesNot } = explainOrigin(canonical);
       for (const origin of matches) {

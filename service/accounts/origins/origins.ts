@@ -1,4 +1,4 @@
-// Parses the origins that an account allows, converts them to their canonical form, and matches
+// Parses the origins that an account allows, and converts them to their canonical form. Matches
 // them with the origins of requests (spec §5, rules 6 to 10). The functions have no side effects,
 // and use neither the database nor a clock.
 
@@ -31,15 +31,16 @@ const defaultPorts: Record<string, string> = { http: "80", https: "443" };
 /**
  * Validates an entry for an account's list of origins.
  *
- * Accepts the following forms:
+ * Accepts these entries:
  *
- * - `https://` with a host and an optional port
- * - the same with `*.` before the host, which must not be a public suffix
- * - `http://` with `localhost` or `127.0.0.1` and a port other than 80
+ * - `https://` with a host and an optional port.
+ * - `https://*.` with a host that is not a public suffix, and an optional port.
+ * - `http://` with `localhost` or `127.0.0.1` and a port other than 80.
  *
- * The canonical form is the text that a browser sends as `Origin`, with `*.` before the host for a
- * wildcard. The conversion changes letter case and Unicode names, and removes the default port and
- * one trailing slash.
+ * Converts an accepted entry to its canonical form. Without a wildcard, the canonical form is the
+ * text that a browser sends as `Origin`. With a wildcard, the canonical form also contains `*.`
+ * before the host. The conversion changes letter case and Unicode names. It also removes the
+ * default port and one trailing slash.
  */
 export function judgeOrigin(text: unknown): OriginVerdict {
   if (typeof text !== "string" || text === "") {
@@ -96,8 +97,8 @@ function judgeCharacters(text: string) {
 }
 
 /**
- * Returns the reason why the text is not an origin. Called if the text does not match the pattern
- * of an origin: a scheme, a host, and an optional port.
+ * Returns the reason why the text is not an origin. The text must not match the pattern of an
+ * origin.
  */
 function judgeShape(text: string) {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];
@@ -109,8 +110,8 @@ function judgeShape(text: string) {
 }
 
 /**
- * Returns the host in the form that browsers send (in lowercase and in Punycode), or the reason why
- * the host is not accepted.
+ * Returns the host as browsers send it, in lowercase and in Punycode. If the host is invalid,
+ * returns the reason.
  */
 function canonicalHost(written: string) {
   if (written === "") return fault("host", "the host is missing");
@@ -132,13 +133,14 @@ function canonicalHost(written: string) {
         "begin and end with a letter or digit",
     );
   }
-  // Node accepts some invalid Punycode labels, but browsers cannot open such a host.
+  // Node's URL parser accepts some host names with invalid Punycode. Browsers cannot open such a
+  // host.
   const broken = domainToUnicode(host)
     .split(".")
     .find((part) => part.startsWith("xn--"));
   if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
-  // Rejects other spellings of an IPv4 address, such as 0x7f.1, 127.1, and 2130706433 for
-  // 127.0.0.1, because such a spelling is probably a mistake.
+  // Rejects other spellings of an IPv4 address, such as 0x7f.1 for 127.0.0.1. They are probably
+  // mistakes.
   if (ipv4Pattern.test(host) && host !== written) return fault("host", `write the host as ${host}`);
   return host;
 }
@@ -153,8 +155,8 @@ function judgeWildcard(scheme: string, host: string) {
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
     return fault("wildcard", "an IP address has no subdomains");
   }
-  // The list of public suffixes can contain all subdomains of a host but not the host itself, for
-  // example *.kawasaki.jp. So this function also checks a subdomain of the host.
+  // The list of public suffixes contains wildcards. For example, *.kawasaki.jp does not match
+  // kawasaki.jp itself. Therefore, this function also looks up a subdomain of the host.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );
@@ -168,7 +170,7 @@ function judgeLocal(host: string, port: string | undefined): OriginVerdict {
   if (!localHosts.includes(host)) {
     return fault(
       "insecure",
-      `use https://${host} instead: http: is allowed only for localhost and 127.0.0.1`,
+      `use https://${host}, because http is allowed only for localhost and 127.0.0.1`,
     );
   }
   if (port === undefined) {
@@ -184,8 +186,8 @@ function judgeLocal(host: string, port: string | undefined): OriginVerdict {
  * Returns the entry of `allowed` that matches `origin`, or undefined.
  *
  * An entry without a wildcard must be equal to `origin`. An entry with a wildcard matches
- * subdomains at any depth, but not the domain itself. The scheme and the port must be equal. Labels
- * are compared as a whole.
+ * subdomains at any depth, but not the domain itself. The scheme and the port must be equal. Only
+ * whole labels match, so `*.example.com` does not match `badexample.com`.
  *
  * @param origin the raw `Origin` header; an invalid value matches no entry
  * @param allowed canonical entries of {@link judgeOrigin}
@@ -212,8 +214,8 @@ const covers = (entry: OriginParts | undefined, request: OriginParts) => {
 };
 
 /**
- * Splits an origin into its parts. Returns undefined if the origin does not have the form that
- * browsers send: lowercase, without a path, and without a default port.
+ * Splits an origin into its parts. Returns undefined unless the origin has the form that browsers
+ * send. This form is lowercase, without a path and without a default port.
  */
 function splitOrigin(origin: string): OriginParts | undefined {
   const match = /^(https?):\/\/([a-z0-9_.*-]+)(?::([1-9][0-9]{0,4}))?$/.exec(origin);
@@ -242,8 +244,7 @@ export function canonicalList(entries: readonly unknown[]) {
 }
 
 /**
- * Returns example origins: origins that the entry matches, and similar origins that the entry does
- * not match.
+ * Returns examples of origins that the entry matches, and similar origins that it does not match.
  */
 export function explainOrigin(canonical: string): { matches: string[]; matchesNot: string[] } {
   if (!isWildcard(canonical)) {

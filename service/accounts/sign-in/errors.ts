@@ -1,5 +1,5 @@
-// Lists the errors of sign-up, sign-in, and password changes, with the messages that the dashboard
-// shows. http/errors.ts maps the codes to HTTP statuses.
+// Lists the errors of sign-up, sign-in, and password changes, with the dashboard's messages. The
+// HTTP statuses are in http/errors.ts.
 
 export const passwordCharactersMin = 12;
 export const passwordCharactersMax = 128;

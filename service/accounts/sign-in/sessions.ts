@@ -1,5 +1,5 @@
 // Lists and ends the sessions of an account, and stores session tokens as digests. Each request
-// reads its session from the database (sign-in.ts), so all servers refuse an ended session
+// reads its session from the database (sign-in.ts). An ended session therefore stops working
 // immediately.
 
 import type { getAdapter } from "better-auth/db/adapter";
@@ -81,10 +81,10 @@ type Where = NonNullable<Parameters<Adapter["findMany"]>[0]["where"]>;
 
 /**
  * Wraps better-auth's adapter, so that the database contains only digests of session tokens. A
- * session can be used only with its token, so a person who reads the database or a backup cannot
- * use the sessions. The signature of the cookies would not be enough, because the database can also
- * contain the secret that signs cookies. The wrapper replaces the tokens in a query with their
- * digests, and replaces the digests in the results with the tokens.
+ * session can be used only with its token. Therefore, a person who reads the database or a backup
+ * cannot use the sessions. Signing the cookies would not help, because the database can also
+ * contain the signing secret. The wrapper replaces the tokens in a query with their digests. In the
+ * results, it replaces the digests with the tokens.
  */
 export function storeDigests(adapter: Adapter): Adapter {
   return {

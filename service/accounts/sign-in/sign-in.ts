@@ -1,13 +1,15 @@
 // Signs users of the dashboard up and in, and changes their passwords. Only this file and
 // sessions.ts use better-auth, a library for sign-in.
 //
-// The service calls better-auth's functions, but does not serve better-auth's HTTP routes. The
-// routes would return session tokens in response bodies, and the dashboard needs only a few routes.
-// better-auth writes outside the service's transactions, so a crash during a sign-up can leave a
-// user without an account. `ensureAccount` then creates the account.
+// The service does not serve better-auth's HTTP routes, because their responses would contain
+// session tokens. Instead, the service calls better-auth's functions.
 //
-// better-auth is loaded when a request first needs it, because better-auth would be a quarter of
-// the code that is loaded at startup.
+// better-auth writes outside the service's transactions. A crash during a sign-up can therefore
+// leave a user without an account. The user's next sign-in then creates the account
+// (`ensureAccount`).
+//
+// The service loads better-auth when a request first needs it. Otherwise, better-auth would be a
+// quarter of the code that is loaded at startup.
 
 import { randomBytes } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";
@@ -36,8 +38,8 @@ type Login = { email: string; password: string };
 
 export type SignIn = {
   /**
-   * @throws {SignInError} `signup_closed`, `user_already_exists`, or a code that says why the email
-   *   or the password is refused
+   * @throws {SignInError} `signup_closed`, `user_already_exists`, or the reason why the email or
+   *   password is refused
    */
   signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /**
@@ -131,8 +133,8 @@ function doors(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // Without this check, an attacker could take over an account that an operator created, by
-      // signing up with the account's email address.
+      // An operator may have created an account with this email address. Without this check, an
+      // attacker could take over this account by signing up.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
       const auth = await loadAuth();
@@ -140,8 +142,8 @@ function doors(
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       ).catch(async (error) => {
-        // If two sign-ups with the same email are simultaneous, better-auth's error for the second
-        // does not say why it failed.
+        // Of two simultaneous sign-ups with the same email, the second fails. Its error does not
+        // contain the reason.
         if (await isUser(db, body.email)) throw new SignInError("user_already_exists");
         throw error;
       });
@@ -245,7 +247,7 @@ const isUser = async (db: Kysely<Tables>, email: string) =>
 
 /**
  * Finds the account of a user, and creates the account if it is missing. The account is missing if
- * the process crashed during the sign-up, after the process had created the user.
+ * the process crashed during the sign-up.
  */
 const ensureAccount = async (
   db: Kysely<Tables>,
@@ -265,8 +267,8 @@ async function configure(
     import("better-auth/db/adapter"),
   ]);
   const isSecure = new URL(url).protocol === "https:";
-  // The cookies need names that only this service uses, because a browser sends the cookies of a
-  // host to all ports of that host.
+  // Browsers send the cookies of a host to all its ports. Therefore, the cookies need names that
+  // only this service uses.
   const cookie = (name: string) => ({
     name: isSecure ? `__Host-${name}` : name,
     attributes: { secure: isSecure, httpOnly: true, sameSite: "strict" as const, path: "/" },
@@ -286,9 +288,9 @@ async function configure(
     account: { modelName: "auth_passwords" },
     verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
     advanced: {
-      // With `true`, better-auth would add the prefix `__Secure-` to the names below. On https, the
-      // names have the prefix `__Host-` instead, which also prevents other hosts from setting the
-      // cookies.
+      // With `true`, better-auth would add the prefix `__Secure-` to the cookie names below. On
+      // https, these names already have the prefix `__Host-`. With this prefix, other hosts cannot
+      // set the cookies.
       useSecureCookies: false,
       cookies: {
         session_token: cookie("eas-session"),
@@ -300,7 +302,7 @@ async function configure(
       },
       ipAddress: { disableIpTracking: true },
     },
-    // attempts.ts already limits attempts.
+    // attempts.ts limits sign-in attempts instead of better-auth.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
@@ -315,8 +317,8 @@ const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");
 const resetIdentifier = (token: string) => `reset-password:${token}`;
 
 /**
- * Passes the user agent, which better-auth stores with the session, so that users can recognize
- * their sessions.
+ * Passes the user agent, which better-auth stores with the session. The user agent helps users to
+ * recognize their sessions.
  */
 const agentHeaders = ({ userAgent }: Actor) =>
   new Headers(userAgent === undefined ? {} : { "user-agent": userAgent });
@@ -366,17 +368,16 @@ async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Pr
  */
 const scoreMin = 3;
 /**
- * The score depends only on this number of characters at the beginning of the password. The limit
- * exists because the computation blocks the event loop, and its duration grows faster than the
- * number of characters.
+ * The score depends only on the first characters of the password, up to this number. The
+ * computation for a long password would block the event loop for too long.
  */
 const estimatedCharactersMax = 40;
 
 let estimator: Promise<Estimator> | undefined;
 
 /**
- * Refuses passwords that are easy to guess. Estimates the number of guesses that an attacker needs,
- * with lists of common passwords, keyboard patterns, dates, and repetitions.
+ * Refuses passwords that are easy to guess. Estimates the number of guesses with lists of common
+ * passwords, keyboard patterns, dates, and repetitions.
  *
  * @throws {SignInError} `password_guessable`, for example if the password is similar to the `email`
  */
@@ -395,10 +396,7 @@ async function refuseGuessable(password: string, email: string): Promise<void> {
 
 type Estimator = { check(password: string, own: string[]): { score: number } };
 
-/**
- * Loads the estimator when the first password is checked, because the estimator contains half a
- * megabyte of word lists.
- */
+/** Loads the estimator when it is first used. Its word lists have half a megabyte. */
 async function loadEstimator(): Promise<Estimator> {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),

@@ -1,5 +1,5 @@
-// Serves information about the service: the API's GET /chains and GET /openapi.json, probes for
-// supervisors and load balancers, and the contact for security reports.
+// Serves the API's GET /chains and GET /openapi.json. Also serves probes for supervisors and load
+// balancers, and the contact for security reports.
 
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
@@ -15,7 +15,7 @@ export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): 
   };
 }
 
-/** Returns the fields of a chain that GET /chains shows. */
+/** Returns a chain with only the fields that the response of GET /chains contains. */
 export function showChain({ chainId, name, tokens }: Chain) {
   const fields = tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals }));
   return { chainId, name, tokens: fields };
@@ -34,8 +34,8 @@ export function openapi(): Route {
 const notReady = "this server is shutting down and accepts no new requests";
 
 /**
- * Mounts the probes. `/livez` succeeds if the process's event loop runs. `/readyz` succeeds if the
- * database is readable, no commit was lost, and the process is not draining.
+ * Mounts the probes. `/livez` succeeds if the process's event loop runs. `/readyz` fails if the
+ * database is not readable, a commit was lost, or the process is draining.
  */
 export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
   mount(app, metrics, "/livez", {

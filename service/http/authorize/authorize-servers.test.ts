@@ -77,7 +77,7 @@ describe("two servers that share one PostgreSQL", () => {
     assert.ok(passed <= burst + (performance.now() - began) / intervalMs + 1, `${passed} passed`);
   });
 
-  test("share each account's daily limit", async () => {
+  test("share each account's daily limit of create requests", async () => {
     const limits = { addressesPerAccountDay: 7 };
     const bounded = await Promise.all(
       [1, 2].map(() => startApp({ databaseUrl: postgres.url, limits })),

@@ -17,8 +17,8 @@ type Answer = { status: number; headers: Map<string, string>; body: string };
 const codeOf = (answer: Answer) => JSON.parse(answer.body).error.code as string;
 
 /**
- * Sends a request over a raw socket, because the tests need repeated and empty headers and headers
- * in any order.
+ * Sends a request over a raw socket. The tests need repeated and empty headers, and headers in any
+ * order.
  */
 async function send(headers: Headers, to = service): Promise<Answer> {
   if (!to.app.server.listening) await to.app.listen({ host: "127.0.0.1", port: 0 });

@@ -1,6 +1,5 @@
 // Authenticates requests and applies their rate limits: spec/service.md §5. Each request reads the
-// primary database, without a cache, so all servers refuse an old credential or a removed origin
-// immediately.
+// primary database. Old credentials and removed origins therefore stop working immediately.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "../../accounts/audit.ts";
@@ -20,13 +19,13 @@ import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * `isBound` and `mayName` are settings of a client ID (accounts/credentials.ts). An API key is
- * never bound, and can always set references.
+ * `isBound` and `mayName` are settings of a client ID (accounts/credentials.ts). For a request with
+ * an API key, `isBound` is always false, and `mayName` is always true.
  */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /**
- * `whose` is the name of the rate limit. Each API key has its own limit, and a client ID has the
- * limit of its account. A rotation does not change `whose`, so the rate limit is not reset.
+ * `whose` is the name of the rate limit. Each API key has its own limit. A client ID has the limit
+ * of its account. A rotation does not change `whose`, so the rate limit is not reset.
  */
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
@@ -38,10 +37,7 @@ declare module "fastify" {
   }
 }
 
-/**
- * The purposes of requests, each with the scope that an API key needs and the rate limit that
- * applies.
- */
+/** The purposes of requests. Each has a rate limit, and a scope that an API key needs. */
 const uses = {
   create: { scope: "create", policy: policies.apiKey },
   check: { scope: "create", policy: policies.reads },
@@ -51,30 +47,28 @@ const uses = {
 type Use = keyof typeof uses;
 
 /**
- * Authenticates a request, and returns the account of its credential. Checks these rules in order.
- * An empty header counts as present.
+ * Authenticates a request, and returns the account of its credential. Checks these rules in order,
+ * and treats an empty header as present.
  *
- * 1. Both `Authorization` and `X-Client-Id`, or either header twice: 400 `invalid_request`.
- * 2. Neither header: 401 `unauthorized`.
- * 3. `Authorization: Bearer` with any `Origin`, including `null` and an empty value: 403
- *    `api_key_in_browser`. The response is the same for valid and invalid keys, so the response
- *    reveals nothing about the key.
- * 4. A scheme other than `Bearer`, or a credential that is malformed, has a wrong checksum, is
- *    unknown, or has expired: 401 `unauthorized`. Only a credential with a correct checksum costs a
- *    database query.
- * 5. An API key without the scope that `use` needs: 403 `scope_required`. A client ID without
- *    `Origin`: 403 `origin_required`.
- * 6. An `Origin` that the account does not allow, or more than one `Origin`: 403
- *    `origin_not_allowed`.
- * 7. A request above the credential's limit: 429 `rate_limited`.
+ * 1. 400 `invalid_request`: the request has both `Authorization` and `X-Client-Id`, or one of them
+ *    twice.
+ * 2. 401 `unauthorized`: the request has neither header.
+ * 3. 403 `api_key_in_browser`: the request has `Authorization: Bearer` and any `Origin`, even an
+ *    empty one. The response does not reveal whether the API key is valid.
+ * 4. 401 `unauthorized`: the scheme is not `Bearer`, or the credential is not valid. It can be
+ *    malformed, unknown, or expired, or have a wrong checksum. Only a credential with a correct
+ *    checksum costs a database query.
+ * 5. 403 `scope_required`: the API key lacks the scope that `use` needs. 403 `origin_required`: a
+ *    request with a client ID has no `Origin`.
+ * 6. 403 `origin_not_allowed`: a request with a client ID has several `Origin` headers. The same
+ *    applies if the account does not allow its origin.
+ * 7. 429 `rate_limited`: the request exceeds the credential's rate limit.
  *
- * If rule 3 refuses a request with an existing key, the service records that the key was used in a
- * browser, and the dashboard shows a warning. Requests that rules 5 to 7 refuse are counted as
- * refused in the account's usage. Requests that rules 1 to 6 refuse do not count against the rate
- * limit.
+ * If rule 3 refuses a request with an existing key, the service records the use in a browser. The
+ * dashboard then shows a warning. The account's usage counts a request as refused if it passes rule
+ * 4 but gets a 4xx status. A request that these rules refuse does not count against the rate limit.
  *
- * @param use the purpose of the request; a successful `create` request is counted in the account's
- *   usage, and for other purposes, only the time of the request is stored
+ * @param use the purpose of the request; the account's usage counts successes only for `create`
  * @throws {Refusal} according to these rules
  * @throws {UnavailableError} if the database does not respond
  */
@@ -112,7 +106,7 @@ export async function authorize(
 
 /**
  * Returns an onRequest hook that accepts only API keys. A client ID is public, so it must not give
- * access to the account's lists or webhook endpoints.
+ * access to lists or webhook endpoints.
  *
  * @throws {Refusal} the same refusals as {@link authorize}, and 403 `forbidden` for a client ID
  */
@@ -228,7 +222,7 @@ function assertSpelled(kind: CredentialKind, text: string): void {
 
 /**
  * Waits for the result of a credential's lookup. If the database fails, throws an error that
- * results in the status 503 instead of 500, so that the client retries.
+ * results in 503 instead of 500. The client then retries.
  */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {
@@ -239,8 +233,8 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
 }
 
 /**
- * When the request is answered, counts the request in the account's usage. Does not count responses
- * with a status of 500 or above, because these responses report faults of the service.
+ * Counts the request in the account's usage when it is answered. Ignores statuses of 500 or above,
+ * because these responses report faults of the service.
  */
 function countWhenAnswered(
   caller: Pick<Caller, "accountId" | "kind">,

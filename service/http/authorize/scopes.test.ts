@@ -1,6 +1,5 @@
-// Tests that an API key can do only what its scopes allow, until the key expires or is revoked.
-// Also tests that a bound client ID can only create addresses for intents that the account's server
-// signed.
+// Tests that an API key can do only what its scopes allow. Also tests that expired and revoked keys
+// stop working. Also tests that a bound client ID can only create addresses for signed intents.
 
 import assert from "node:assert/strict";
 import { get as openStream } from "node:http";
@@ -135,8 +134,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const readLeft = ({ headers }: Awaited<ReturnType<typeof askWith>>) =>
         Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1]);
       const whole = readLeft(await calm.ask("GET", "/events"));
-      // The limit refills while the test sends requests. On a slow machine, the limit can be full
-      // again before the test reads it, so the test makes several attempts.
+      // The rate limit refills while the test sends requests. On a slow machine, the limit can
+      // refill before the test reads its headers. The test therefore makes several attempts.
       let apiKey = await rotate();
       let rotated = whole;
       for (let flood = 0; flood < 20 && rotated >= whole; flood++) {
@@ -234,7 +233,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(page, intent, signed), "created", "a repeat");
     });
 
-    test("a page gets 403 `not_signed` for a signature with another or a rotated key", async () => {
+    test("a page gets 403 `not_signed` if the key is rotated or another account's", async () => {
       const [mine, other] = [await shop(), await shop()];
       const intent = newIntent();
       const by = (key: string) => ({ signature: signatureFor(addressOf(intent), key) });

@@ -99,7 +99,7 @@ describe("POST /v1/address/check", () => {
     assert.deepEqual((await post("create", apiKey, record.intent)).json(), record);
   });
 
-  test("returns a finding for a condition that refers to an address of another chain", async () => {
+  test("reports conditions that refer to an address of another chain", async () => {
     const { apiKey } = await server.newKey();
     const here = await newIntent();
     const [own, foreign] = [makeRecord(here), makeRecord({ ...here, chainId: here.chainId + 1 })];
@@ -125,7 +125,7 @@ describe("POST /v1/address/check", () => {
     );
   });
 
-  test("looks for the code of `recovery` only on other chains of the same kind", async () => {
+  test("searches either only mainnets or only testnets for code at `recovery`", async () => {
     const recovery = await world.withCode("0x00f4");
     const [own] = chainsAt(world).known;
     const silent = { ...own!, rpcUrls: ["http://127.0.0.1:9"] };

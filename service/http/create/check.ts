@@ -1,6 +1,6 @@
 // POST /address/check: spec/service.md, "Check". Returns the record that a create request would
 // return, a simulation, and findings. Saves nothing. A check calls the chain's endpoints several
-// times, so each account has a rate limit for checks in addition to the credential's rate limit.
+// times. Therefore, each account also has a rate limit for checks.
 
 import { formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -89,9 +89,12 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
 
 /**
  * Finds conditions in the intent (`requireExecuted` and `requireClosed`) that refer to an address
- * of another chain. On the intent's chain, this address can never be executed, so `requireExecuted`
- * always fails and the calls can never run. Anyone can close this address on the intent's chain, so
- * `requireClosed` does not protect the money.
+ * of another chain. Such a condition is a mistake:
+ *
+ * - `requireExecuted` can never be true, because the address can be executed only on its own chain.
+ *   Therefore, the intent's calls never run.
+ * - `requireClosed` does not protect anything, because anyone can make the condition true. To do
+ *   so, they close the other chain's address on the intent's chain.
  */
 async function findConditions(
   { calls, chainId }: Intent,

@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => service.close());
 
-/** Sends a create request with a new API key, because each key has its own rate limit. */
+/** Sends a create request with a new API key. Each key has its own rate limit. */
 async function post(body: unknown, headers: Record<string, string> = {}, to = service) {
   ({ apiKey } = await to.newKey());
   return to.app.inject({
@@ -108,7 +108,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("returns 400 `repeated_field` for a repeated field in any spelling", async () => {
+  test("returns 400 `repeated_field` for a repeated field, even with an escaped name", async () => {
     const text = JSON.stringify(newIntent());
     const twice = [
       text.replace("{", '{"amount":"1",'),
@@ -266,7 +266,7 @@ describe("POST /v1/address/create", () => {
     assert.equal(owners.length, 3);
   });
 
-  test("returns a new address for each request without a salt", async () => {
+  test("returns a new address for each request without a salt and a reference", async () => {
     const { salt: _, ...intent } = newIntent();
     const [first, second] = [(await post(intent)).json(), (await post(intent)).json()];
     assert.notEqual(first.address, second.address);

@@ -25,13 +25,13 @@ import { type Creator, createInput, parseReferenced, referenceInUse } from "./re
  * @throws {Refusal} 403 `forbidden` or `not_signed`, 409 if the reference is in use, or 429 above
  *   the daily limit
  * @throws {UnavailableError} if it is unknown whether the record is durable
- * @throws {CorruptError} if the database contains other terms for the address
+ * @throws {CorruptError} if the address's stored record is corrupt
  */
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
 /**
- * Returns a function that creates addresses. The API and the dashboard share this function, so they
- * also share each account's daily limit.
+ * Returns a function that creates addresses. The API and the dashboard share this function and each
+ * account's daily limit.
  */
 export function openCreate(parts: Parts): CreateRecord {
   const { store } = parts;
@@ -68,8 +68,7 @@ const repeatable = "to repeat a create safely, send the same salt or reference";
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
-    // Checks the credential before the body is read, so that the server does not parse the body of
-    // an unauthorized request.
+    // Checks the credential first, so that the body of an unauthorized request is not parsed.
     before: [
       admission.enter,
       async (request, reply) => {

@@ -1,6 +1,7 @@
-// Tests that an attacker cannot create a cheap address that a shop mistakes for the address of an
-// expensive order. Each test runs the whole path, from the create request to the signed webhook and
-// the shop's webhook handlers.
+// Tests an attack on a shop. On the shop's web page, an attacker creates an address for a small
+// amount. The address has the reference of an expensive order. The attacker then pays the small
+// amount. The shop must not deliver the order. Each test runs the whole path, from the create
+// request to the shop's webhook handlers.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -46,7 +47,7 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>) {
   assert.fail(`never: ${what}`);
 }
 
-/** Starts the service with a shop, which has an account, a web page, and a webhook receiver. */
+/** Starts the service with a shop: an account, a web page, and a webhook receiver. */
 async function openScene(databaseUrl: string | undefined) {
   const chains = chainsAt(world);
   const service = await startApp({ chains, ...(databaseUrl && { databaseUrl }) });
@@ -74,10 +75,7 @@ async function openScene(databaseUrl: string | undefined) {
     return service.app.inject({ method, url, headers, ...(payload && { payload }) });
   };
 
-  /**
-   * Pays and executes the address, waits until the observer has created the event, and returns the
-   * signed webhook of this event.
-   */
+  /** Pays and executes the address, waits for the event, and returns its signed webhook. */
   async function payAndHear(record: AddressRecord): Promise<Delivery> {
     await world.pay(record.address, BigInt(record.intent.amount));
     await world.execute(record);
@@ -132,8 +130,9 @@ function openShopOf(
 
 /**
  * Passes a webhook to three handlers, and returns the orders that each handler would fulfill. The
- * first handler trusts the event's reference. The second handler finds the order by the proved
- * address. The third handler is the shop kit.
+ * first handler trusts the event's reference. The second handler finds the order by the event's
+ * address. It also verifies the payment with a node. The third handler is the package
+ * executable-address-shop.
  */
 async function handle(
   { body, headers }: Delivery,
@@ -185,7 +184,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         scene,
       );
       assert.deepEqual(referencesOf(event), [null, "order-1", "client_id"]);
-      // A handler that trusts `reference` finds no order, because a client ID's reference is in
+      // A handler that trusts `reference` finds no order. A client ID's reference is in
       // `claimedReference`.
       assert.deepEqual([byReference, byAddress, kit], [[], [], []]);
 
@@ -206,9 +205,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(referencesOf(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // Control: an old version stored a reference from a client ID like a reference from an API
-      // key. The test writes such a row, and the handler that trusts references then finds the
-      // wrong order.
+      // As a control, the test stores a row like an old version did. The row marks a client ID's
+      // reference as if an API key had set it. The attack then succeeds: the handler that trusts
+      // references fulfills the expensive order.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

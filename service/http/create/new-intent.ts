@@ -1,5 +1,5 @@
-// Parses the intent of a create or check request. Adds this service's own rules for new intents:
-// the chain and the token must be listed, and the expiration time must be within limits.
+// Parses the intent of a create or check request. Adds this service's own rules for the chain, the
+// token, and the expiration time.
 
 import { deriveAddress, encodeNewIntent, type Intent, type Issue } from "executable-address";
 import type { Chains } from "../../chain/registry.ts";
@@ -25,7 +25,7 @@ export function parseNewIntent(body: unknown, parts: IntentParts): NewIntent {
   return { address: deriveAddress(terms, { factory, keccak }), intent, terms };
 }
 
-/** spec §4.3: the chain must be listed, and the token must be one of the chain's tokens. */
+/** spec §4.3: the chain must be listed, and the token must be listed for this chain. */
 function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
   if (chainId === undefined) return [];
   const chain = chains.isListed(chainId) ? chains.find(chainId) : undefined;
@@ -50,8 +50,8 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
 }
 
 /**
- * Requires an expiration time within the limits, because money that arrives after the expiration
- * time goes to `recovery` and not to the payee.
+ * Requires an expiration time within the limits. Money that arrives later goes to `recovery` and
+ * not to the payee.
  */
 function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: IntentParts): Issue[] {
   if (expirationTimestamp === undefined) return [];

@@ -1,4 +1,4 @@
-// Tests that a create request is atomic: it saves the record, the owner, and the reference
+// Tests that a create request is atomic. It saves the record, the owner, and the reference
 // together. A failed request saves nothing, so the client can repeat the request.
 
 import assert from "node:assert/strict";
@@ -19,15 +19,14 @@ import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const origin = "https://shop.example.com";
 /**
- * The number of simultaneous create requests with an API key (`server`) and with a client ID
- * (`page`). Neither number exceeds the burst of the credential's rate limit: 100 for an API key,
- * and 20 for a client ID.
+ * The number of simultaneous create requests per API key (`server`) and client ID (`page`). The
+ * rate limits allow bursts of 100 requests per API key and 20 per client ID.
  */
 const parallel = { server: 99, page: 20 };
 const kills = isLong ? 4 : 1;
 /**
- * The number of accounts whose client IDs create addresses until the server is killed. With this
- * number, no account reaches its rate limit.
+ * The number of accounts whose client IDs create addresses until the server is killed. The number
+ * is so large that no account reaches its rate limit.
  */
 const pagesCount = 24;
 
@@ -38,8 +37,7 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * The expiration time of every intent, which is constant so that intents with the same number are
- * equal.
+ * The expiration time of every intent. It is constant, so intents with the same number are equal.
  */
 const expiry = Math.floor(Date.now() / 1000) + 3600;
 function numberedIntent(number: number, expirationTimestamp: number, token: string) {
@@ -143,7 +141,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     }
 
-    test("saves only one of two intents with one reference and two expiration times", async () => {
+    test("saves one of two intents with the same reference but different expirations", async () => {
       const { accountId, server } = await newAccount(service);
       const { salt: _, ...intent } = newIntent();
       const codes = await Promise.all(
@@ -196,8 +194,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 }
 
 /**
- * Runs a server in a separate process, sends 32 create requests at a time to the server, and kills
- * the server.
+ * Starts a server in a separate process. Sends it 32 create requests at a time, and then kills it.
  *
  * @returns the number of the last acknowledged request
  */

@@ -31,8 +31,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     after(() => service.close());
 
     /**
-     * Creates an account. Returns the headers that the account's server sends, and the headers that
-     * a visitor of the account's page sends.
+     * Creates an account. Returns the headers of the account's server and of a visitor of its page.
      */
     async function shop() {
       const { db } = service.parts.store;
@@ -72,7 +71,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return intent;
     };
 
-    test("is refused with 409 if a page sends it for an address created by a server", async () => {
+    test("is refused with 409 if a page sets it for an address that a server created", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=order-1", ""]) {
         const intent = newIntent();
@@ -159,7 +158,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-4")).length, 1);
     });
 
-    test("is set once even by eight simultaneous requests from pages", async () => {
+    test("is set by only one of eight simultaneous requests from pages", async () => {
       const { page } = await shop();
       const intent = newIntent();
       const answers = await Promise.all(
@@ -216,7 +215,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(again.json().error.issues[0].message, first.json().address);
     });
 
-    test("determines a missing salt, so that a repetition returns the same address", async () => {
+    test("determines the salt if it is missing, so a repeat returns the same address", async () => {
       const { db, accountId, server, page } = await shop();
       const intent = withoutSalt();
       const [one, two] = await Promise.all([
@@ -247,7 +246,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.throws(() => verifyReference(before.json(), "order-7", referenceKey, trust));
     });
 
-    test("returns 409 reference_in_use for a repeat after eight rotations", async () => {
+    test("is refused with 409 if it is repeated after eight key rotations", async () => {
       const { db, accountId, server } = await shop();
       const intent = withoutSalt();
       const repeat = () => create(server, "reference=order-9", intent);

@@ -1,5 +1,4 @@
-// Parses the references and signatures of create requests (spec/service.md §4.1). A missing salt is
-// derived from the reference, and a bound client ID must send a signature.
+// Parses the references and signatures of create requests (spec/service.md §4.1).
 
 import { timingSafeEqual } from "node:crypto";
 import { formatAddress } from "executable-address";
@@ -17,10 +16,7 @@ import { type NewIntent, parseNewIntent } from "./new-intent.ts";
 export type Creator = {
   accountId: string;
   isClientId: boolean;
-  /**
-   * Whether the credential is a client ID that can create only addresses whose intents the
-   * account's server has signed.
-   */
+  /** Whether the credential is a client ID that needs a signature by the account's server. */
   isBound: boolean;
   /** Whether the account accepts references from its client ID. */
   mayName: boolean;
@@ -34,7 +30,8 @@ export type Creator = {
 };
 
 /**
- * Parses a create request that has a reference or a signature, or whose client ID is bound.
+ * Parses a create request. Derives the salt from the reference if necessary, and verifies the
+ * signature.
  *
  * @param body any JSON value
  * @throws {InvalidError} if the intent is invalid; the error lists every fault
@@ -53,8 +50,9 @@ export async function parseReferenced(
 }
 
 /**
- * Reads the account's reference keys, at most once. Called only if the salt or the signature needs
- * the keys.
+ * Returns the account's reference keys. The first call reads the keys from the database, and later
+ * calls return the same keys. Called only if the request needs a derived salt or a check of its
+ * signature.
  */
 type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
 
@@ -69,10 +67,12 @@ function requireMayName({ mayName, reference }: Creator): void {
 }
 
 /**
- * Parses the intent. If a request with an API key has a reference, but neither a salt nor `again`,
- * derives the salt from the reference. Uses the account's newest reference key. If the reference
- * already belongs to an address whose salt is from an older key, uses that key, so that a repeated
- * request returns the same address even after a rotation.
+ * Parses the intent. If the salt is missing, derives it from the reference with the newest
+ * reference key. Does not derive a salt for client IDs, or if `again` is set.
+ *
+ * A repeated request must return the same address, even after a rotation of the reference key. If
+ * an address with the reference exists, this function therefore also tries the account's earlier
+ * keys.
  *
  * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
@@ -106,8 +106,8 @@ const noSignature = `0x${"0".repeat(64)}`;
 /**
  * Verifies the signature of a create request. A bound client ID must send a signature. For other
  * credentials, a signature is optional, but it must be valid. The address is a hash of the whole
- * intent, so a signature of the address covers the token, the payee, the amount, and the expiration
- * time. Only signatures with the newest key are valid, so a leaked key is useless after a rotation.
+ * intent. A signature of the address therefore covers every field. Only signatures with the newest
+ * key are valid. A leaked key is therefore useless after a rotation.
  *
  * @throws {Refusal} 403 `not_signed`
  */
@@ -124,16 +124,17 @@ async function verifySigned(
   throw new Refusal(
     "not_signed",
     signature === undefined
-      ? "this client ID accepts only signed intents, found no signature: send the signature from " +
-          "the account's server as &signature="
-      : "the signature is invalid: expected an HMAC under the account's newest reference key, of " +
-          `this address and ${reference === undefined ? "no reference" : "this reference"}`,
+      ? "this client ID accepts only signed intents, but the request has no signature: let the " +
+          "account's server create the signature, and send it as &signature="
+      : "the signature is invalid: expected the HMAC of this address " +
+          `${reference === undefined ? "without a reference" : "and this reference"}, computed ` +
+          "with the account's newest reference key",
   );
 }
 
 /**
- * Returns the refusal (409 `reference_in_use`) for a create request whose reference could not be
- * set.
+ * Returns the refusal (409 `reference_in_use`) for a create request if the service cannot set the
+ * requested reference.
  */
 export function referenceInUse(
   outcome: Exclude<SaveOutcome, "saved">,
@@ -152,8 +153,8 @@ export function referenceInUse(
 }
 
 /**
- * The maximum length of a reference before it is trimmed and normalized. The limit of 128
- * characters applies afterward.
+ * The maximum length of the reference in a request. After the service has trimmed and normalized
+ * the reference, the maximum length is 128 characters.
  */
 export const untrimmedMax = 300;
 
@@ -166,8 +167,8 @@ export const createInput = z.strictObject({
     .optional()
     .describe(
       "The account's own name for the address, such as an order number: 1 to 128 printable " +
-        "characters, which are trimmed and normalized to NFC. Only the account can see it. With " +
-        "an API key, an intent without a salt gets a salt that is derived from the reference, " +
+        "characters, which are trimmed and normalized to NFC. Only the account can see it. If " +
+        "an API key sends an intent without a salt, the salt is derived from the reference, " +
         "so a repeated request returns the same address. To change the reference of an address, " +
         "create the same intent again with the new reference. A client ID can set a reference " +
         "only for an address that it creates. Lists and events show references of client IDs as " +

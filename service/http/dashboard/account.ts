@@ -1,5 +1,4 @@
-// The routes of /dashboard/api for the account, its sessions, the usage of its credentials, its
-// money, and its audit log.
+// The routes of /dashboard/api for the account, its sessions, usage, money, and audit log.
 
 import { formatAddress } from "executable-address";
 import type { FastifyInstance } from "fastify";
@@ -62,9 +61,10 @@ const moneyInput = z.strictObject({ days: integerInput(1, 92).default(30) });
 type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
 
 /**
- * Mounts GET /money: the amounts that the account requested, received, executed, and returned, by
- * day and token. Each request adds a limited number of new addresses to the sums. `isMore` is true
- * until all addresses of the account have been added.
+ * Mounts GET /money: the amounts requested, received, executed, and returned, by day and token. The
+ * requested amounts come from sums in the database. Each request first adds a limited number of the
+ * account's new addresses to these sums. `isMore` is true until the sums include all addresses of
+ * the account.
  */
 export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {
   app.get("/money", async (request): Promise<Answers.Money> => {

@@ -1,5 +1,4 @@
-// Tests the dashboard's list of addresses, its filters, and the statuses of a page, on SQLite and
-// PostgreSQL.
+// Tests the dashboard's list of addresses, its filters, and its statuses on SQLite and PostgreSQL.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -118,7 +117,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await db.deleteFrom("records").where("expires_at", "=", 1).execute();
     });
 
-    test("contains a corrupt record for which a lookup returns 500", async () => {
+    test("contains addresses with corrupt records, although a lookup returns 500", async () => {
       const { db } = service.parts.store;
       const [first, second, third] = created;
       const change = (address: string) => {

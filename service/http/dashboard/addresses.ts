@@ -1,6 +1,6 @@
-// The dashboard's routes for addresses: the API's list with an additional filter by address prefix,
-// the statuses of a page of the list, and two routes for the form that creates addresses. The two
-// routes for the form call the same functions as the API's check and create routes.
+// The dashboard's routes for addresses. The list of addresses is the API's list with one more
+// filter, by address prefix. Another route returns the statuses of one page of the list. Two routes
+// for the form that creates addresses call the API's check and create functions.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
@@ -73,8 +73,7 @@ const statusesInput = z.strictObject({
 /**
  * GET /statuses?addresses=0x…,0x…: the current statuses of up to 20 addresses. The statuses are
  * read simultaneously, so addresses on the same chain share RPC calls. If a status cannot be read,
- * for example because the chain's endpoints do not respond, the response contains an error code
- * instead of the status.
+ * the response contains an error code instead of the status.
  */
 export function mountStatuses(
   app: FastifyInstance,

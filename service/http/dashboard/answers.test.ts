@@ -1,5 +1,5 @@
-// Checks that the response of every route of the dashboard's API has exactly the fields that
-// answers.ts describes.
+// Checks that every response of the dashboard's API has exactly the fields that answers.ts
+// describes.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -30,7 +30,7 @@ describe("the schemas of the dashboard's API", () => {
   });
   after(() => service.close());
 
-  test("exist for exactly the existing routes", async () => {
+  test("describe exactly the existing routes", async () => {
     const mounted = new Set<string>();
     const app = buildApp({ ...service.parts, metrics: createMetrics() });
     app.addHook("onRoute", ({ url, method }) => {

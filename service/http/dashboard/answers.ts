@@ -1,7 +1,6 @@
 // The response types of the dashboard's API. The dashboard's pages import only types from this
-// file. answers.test.ts checks that every response has the shape that this file defines. Times are
-// ISO 8601. This file does not describe the routes below /webhooks, because they are also routes of
-// the public API, which describes their responses.
+// file. Tests check that every response has its type (answers.test.ts). Times are ISO 8601. The
+// routes below /webhooks are also part of the public API, which describes their responses.
 
 import {
   address,
@@ -69,11 +68,11 @@ const gasDay = object({
   gasWei: wei,
   /** The tips received, converted to wei. */
   tipsWei: wei,
-  /** The gas that tips did not cover, which counts against the account's gas budget. */
+  /** The gas costs that tips did not cover. These costs count against the account's gas budget. */
   wei,
-  /** The part of `wei` that was spent on addresses that the client ID created. */
+  /** The costs of addresses that the client ID created. `wei` includes these costs. */
   clientIdWei: wei,
-  /** The part of `wei` that was spent on executions that did not receive the expected tip. */
+  /** The costs of executions that did not receive the expected tip. `wei` includes these costs. */
   failedTipsWei: wei,
 });
 
@@ -155,7 +154,11 @@ export type EntryVerdict = TypeOf<typeof entryVerdict>;
 const originVerdict = object({ ok: flag, allowedBy: orNull(text), message: text });
 export type OriginVerdict = TypeOf<typeof originVerdict>;
 
-/** The verdicts that the request asked for. A verdict that the request did not ask for is null. */
+/**
+ * `entry` reports whether the entry in the request can be added to the list of origins. `origin`
+ * reports whether the list already allows the origin in the request. Each field is null if the
+ * request does not contain this field.
+ */
 const verdicts = object({ entry: orNull(entryVerdict), origin: orNull(originVerdict) });
 export type Verdicts = TypeOf<typeof verdicts>;
 
@@ -172,8 +175,8 @@ const moneyDay = object({
 export type MoneyDay = TypeOf<typeof moneyDay>;
 
 /**
- * The median times from creation to payment and from payment to execution, computed from the newest
- * events.
+ * The median times from creation to payment and from payment to execution. They include only the
+ * newest events.
  */
 const pace = object({ toPaidMs: orNull(count), toExecutedMs: orNull(count) });
 export type Pace = TypeOf<typeof pace>;

@@ -1,6 +1,7 @@
-// Serves /dashboard/api/credentials (the account's API keys, client ID, and reference key) and
-// /dashboard/api/origins (the origins that can use the client ID): spec/service.md §5, rules 6 to
-// 10. A secret appears only in the response to the request that creates the secret.
+// Serves /dashboard/api/credentials: the account's API keys, client ID, and reference key. Also
+// serves /dashboard/api/origins: the origins that can use the client ID. The origins follow
+// spec/service.md §5, rules 6 to 10. A secret appears only in the response to the request that
+// creates it.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -151,7 +152,7 @@ const verdictInput = z.strictObject({
 
 /**
  * Mounts the routes that list, add, and remove allowed origins. The route `/origins/verdict` shows
- * which origins a new entry would allow, and whether a given origin is already allowed.
+ * which origins a new entry would allow. It also shows whether a given origin is already allowed.
  */
 export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;

@@ -42,8 +42,8 @@ describe("the dashboard's API while the database is down", () => {
 });
 
 for (const [name, database] of Object.entries(databases)) {
-  // On PostgreSQL, these tests run only in `npm run test:long`. `npm test` has other tests that run
-  // all SQL statements and the functions behind the routes on PostgreSQL.
+  // On PostgreSQL, these tests run only in `npm run test:long`. In `npm test`, other tests already
+  // run the same SQL statements and functions on PostgreSQL.
   const skip = !isLong && name !== "sqlite" && "npm run test:long";
   describe(`the dashboard's API on ${name}`, { skip }, () => {
     let service: TestApp;
@@ -380,7 +380,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(hours[0].clientId, { created: 0, refused: 1 });
     });
 
-    test("lists only the account's own changes, without keys", async () => {
+    test("lists only the account's own activity, and never shows a whole key", async () => {
       const browser = await signUp();
       const { prefix } = await newKey(browser);
       await rotate(browser, prefix);

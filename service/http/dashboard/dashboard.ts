@@ -1,7 +1,7 @@
-// The API of the dashboard. Requests use JSON and a session cookie. The API has the origin of the
-// dashboard, and does not allow CORS. Errors have the format that spec/service.md §7 defines. The
-// dashboard's API does not accept API keys or client IDs, and the public API does not accept
-// sessions.
+// The API of the dashboard. Requests use JSON and a session cookie. The responses have no CORS
+// headers. Only pages from the dashboard's own origin can therefore use the API. Errors have the
+// format that spec/service.md §7 defines. The dashboard's API does not accept API keys or client
+// IDs. The public API does not accept sessions.
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -92,9 +92,10 @@ export function mountDashboard(
 }
 
 /**
- * Refuses a write unless it has a single `Origin` header with the dashboard's origin. So another
- * site cannot write with a user's cookies, and cannot sign a user in. If the dashboard runs on the
- * user's own machine, accepts both `localhost` and `127.0.0.1`.
+ * Accepts a write only if its single `Origin` header is the dashboard's origin. Other sites
+ * therefore cannot send writes with a user's cookies. They also cannot sign a user in to an
+ * attacker's account. If the dashboard runs on the user's own machine, accepts both `localhost` and
+ * `127.0.0.1`.
  */
 function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
@@ -118,7 +119,7 @@ function privateAnswer(_request: FastifyRequest, reply: FastifyReply, done: () =
   done();
 }
 
-/** Finds the session of a request by its cookies, and sets the request's account and session ID. */
+/** Finds the session of a request by its cookies. Sets the request's account and session ID. */
 function findSession({ accounts }: Pick<Parts, "accounts">) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const session = await accounts.signIn.findSession(request.headers);
@@ -148,7 +149,7 @@ function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">) {
 }
 
 /**
- * Mounts the public API's webhook operations with sessions instead of API keys, and one operation
+ * Mounts the public API's webhook operations with sessions instead of API keys. Adds one operation
  * that only the dashboard has.
  */
 function mountWebhooks(app: FastifyInstance, parts: Parts): void {
@@ -163,7 +164,7 @@ function mountWebhooks(app: FastifyInstance, parts: Parts): void {
 /**
  * Returns an error handler for the dashboard's routes. After an unknown error, the handler checks
  * whether the database is available. If the database is not available, the status is 503 instead of
- * 500. This check is simpler than a function that recognizes all database errors.
+ * 500. A check of the database is simpler than a function that recognizes all database errors.
  */
 const askStore =
   ({ store }: Pick<Parts, "store">) =>

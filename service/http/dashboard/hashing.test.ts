@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { openHashing } from "./sign-in.ts";
 
 /**
- * Opens the hashing queue with simulated hashes. When a hash starts, a function that completes this
- * hash is appended to `ends`.
+ * Opens the hashing queue with simulated hashes. A test completes the started hashes with the
+ * functions in `ends`.
  */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };
@@ -19,7 +19,7 @@ function openTurns(atOnce?: number) {
         ends.push((error) => (error ? failed(error) : done()));
       });
     });
-  /** Completes all hashes in order, including hashes that start in the meantime. */
+  /** Completes all running hashes in order, including hashes that start in the meantime. */
   const drain = async () => {
     for (let i = 0; i < ends.length; i++) {
       ends[i]!();
@@ -31,7 +31,7 @@ function openTurns(atOnce?: number) {
 }
 
 describe("the queue for password hashes", () => {
-  test("rejects the 33rd waiting hash of unknown browsers with 503", async () => {
+  test("rejects an unknown browser with 503 if 32 unknown browsers already wait", async () => {
     const { ask, begun, shed, settle } = openTurns(2);
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
     const refused = (max: number) => ({
@@ -46,7 +46,7 @@ describe("the queue for password hashes", () => {
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
   });
 
-  test("rejects the fifth waiting hash of an account and the ninth of a network", async () => {
+  test("admits at most 4 waiting hashes of an account and 8 of a network", async () => {
     for (const [isKnown, eachMax, owners] of [
       [true, 4, "account"],
       [false, 8, "network"],
@@ -61,15 +61,15 @@ describe("the queue for password hashes", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // Control: if all requests belonged to one account or network, the request "other" would be
-      // refused.
+      // As a control, sends "other" from the same account or network. The queue must refuse this
+      // request.
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);
     }
   });
 
-  test("starts every fourth hash for an unknown browser while known browsers wait", async () => {
+  test("gives every fourth turn to an unknown browser while known browsers wait", async () => {
     const { ask, begun, drain, settle } = openTurns(1);
     for (let i = 0; i < 20; i++) void ask(`known ${i}`, true);
     void ask("stranger 0", false);

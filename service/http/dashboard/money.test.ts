@@ -1,5 +1,5 @@
-// Tests the amounts that an account requested, by day and token. events/observe.test.ts tests the
-// received, executed, and returned amounts.
+// Tests the amounts that an account requested, by day and token. Other tests check the other
+// amounts (events/observe.test.ts).
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

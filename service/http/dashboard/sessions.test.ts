@@ -1,5 +1,4 @@
-// Tests the sessions of an account, and an address that is created in a session, on SQLite and
-// PostgreSQL.
+// Tests sessions, and an address that is created in a session, on SQLite and PostgreSQL.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -15,9 +15,8 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Options for tests that hash hundreds of passwords each. A test that simulates an attack also runs
- * the attack against a service with a single queue, to show that the attack would lock out the
- * owner.
+ * Options for tests that hash hundreds of passwords each. A test of an attack also attacks a
+ * service with only one queue. There, the attack would lock out the owner.
  */
 const flood = { skip: !isLong && "npm run test:long" };
 
@@ -142,7 +141,7 @@ for (const [name, database] of Object.entries(databases)) {
       const refused = await stranger.signIn(email);
       await refuses(refused, 429, "rate_limited");
       assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/);
-      // The attacker does not lock out the owner's browser or a new browser.
+      // The owner can still sign in, both with a known browser and with a new browser.
       assert.equal((await owner.signIn(email)).statusCode, 200);
       const elsewhere = openBrowser(service);
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
@@ -175,7 +174,7 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     /**
-     * Sends 256 requests from an attacker before the owner's first request, and 4 before each later
+     * Sends 256 attacker requests before the owner's first request. Sends 4 before each later
      * request from the owner.
      *
      * @returns the number of times that the owner was admitted, and the attacker's responses
@@ -194,7 +193,8 @@ for (const [name, database] of Object.entries(databases)) {
       return { entered, attacker: (await Promise.all(asked)).map((answer) => answer.statusCode) };
     };
     /**
-     * Starts a service that does not limit attempts, and that has a single queue for all requests.
+     * Starts a service without limits on attempts. All requests to this service wait in the same
+     * queue.
      */
     const oneLine = async (isKnown: boolean): Promise<TestApp> => {
       const { store, accounts } = service.parts;
@@ -212,8 +212,8 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await attacker.signIn(own)).statusCode, 200);
       assert.equal(attacker.jar.get("eas-device"), cookie, "a success gives no further cookie");
 
-      // An attacker can collect many cookies of known browsers over months, by signing in without a
-      // cookie each time.
+      // Each sign-in without a cookie creates a new cookie. Over months, an attacker can collect
+      // many cookies of known browsers.
       const { attempts } = service.parts.accounts;
       const cookies = Array.from({ length: 40 }, () =>
         attempts.deviceCookieFor({ email: own, deviceCookie: undefined }),

@@ -1,6 +1,6 @@
-// Serves POST /auth/* for the dashboard's own pages: sign-up, sign-in, sign-out, and changing or
-// resetting a password. A password hash is the most expensive work that a client without an account
-// can cause, so these requests wait in a queue.
+// Serves POST /auth/* for the dashboard's pages: sign-up, sign-in, sign-out, and password changes
+// and resets. A password hash is the most expensive work that a client without an account can
+// cause. Therefore, these requests wait in a queue.
 
 import { availableParallelism } from "node:os";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -36,8 +36,8 @@ const resetInput = z.strictObject({
 type SignInParts = Pick<Parts, "accounts" | "metrics" | "now" | "publicUrl">;
 
 /**
- * Mounts the routes. The limits of attempts.ts are checked before a request enters the queue, so a
- * refused attempt never costs a hash.
+ * Mounts the routes. The limits of attempts.ts are checked before a request enters the queue. A
+ * refused attempt therefore costs no hash.
  */
 export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   const { signIn, attempts } = parts.accounts;
@@ -112,8 +112,8 @@ function refuseUntil(waitMs: number): void {
 }
 
 /**
- * Returns functions that set and read the cookie by which attempts.ts recognizes a browser that has
- * signed in before.
+ * Returns functions that set and read the device cookie. With this cookie, attempts.ts recognizes a
+ * browser that has signed in before.
  */
 function deviceCookie(publicUrl: string) {
   const isSecure = new URL(publicUrl).protocol === "https:";
@@ -131,8 +131,8 @@ function deviceCookie(publicUrl: string) {
 }
 
 /**
- * The maximum number of threads for hashes. Node hashes on its pool of four threads, which also
- * read files and resolve host names.
+ * The maximum number of threads for hashes. Node hashes on its pool of four threads. The fourth
+ * thread remains free to read files and resolve host names.
  */
 const threadsMax = 3;
 const runningMaxByDefault = Math.max(1, Math.min(threadsMax, availableParallelism() - 1));
@@ -149,11 +149,14 @@ type Turn = () => void;
 type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) => Promise<Done>;
 
 /**
- * Opens two queues for password hashes: one for known browsers, which have signed in before, and
- * one for unknown browsers. Runs a few hashes simultaneously, and leaves one core for the API. The
- * queue for known browsers has priority, but every fourth hash comes from the queue for unknown
- * browsers if that queue is not empty. In each queue, the owners (accounts or networks) take turns,
- * and the number of waiting hashes per owner is limited.
+ * Opens two queues for password hashes, for known and unknown browsers. A known browser has signed
+ * in before. Runs a few hashes simultaneously. If the machine has several cores, one core is left
+ * for the API.
+ *
+ * The queue for known browsers has priority. But if both queues have entries, every fourth hash
+ * comes from the queue for unknown browsers. In the queue for known browsers, each hash belongs to
+ * an account. In the queue for unknown browsers, each hash belongs to a client network. The owners
+ * in a queue take turns. Each owner has a limited number of waiting hashes.
  *
  * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full
@@ -189,17 +192,14 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
 }
 
 /**
- * Opens a queue whose owners take turns. The queue serves the first owner in the map, and then
- * moves this owner to the end.
+ * Opens a queue whose owners take turns. Serves the first owner in the map, and then moves this
+ * owner to the end.
  */
 function openLine({ max, eachMax, owners }: Places) {
   const waiting = new Map<string, Turn[]>();
   let count = 0;
   return {
-    /**
-     * Returns a message if the queue is full, or if `owner` already has the maximum number of
-     * turns.
-     */
+    /** Returns a message if the queue is full, or if `owner` has too many waiting hashes. */
     findFull(owner: string): string | undefined {
       if (count >= max) return `expected at most ${max}, found ${count + 1}`;
       const own = waiting.get(owner)?.length ?? 0;

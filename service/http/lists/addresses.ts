@@ -63,7 +63,10 @@ export const listInput = z.strictObject({
     ),
   referenceContains: referenceInput
     .optional()
-    .describe("Text that either kind of reference contains, in any letter case."),
+    .describe(
+      "Returns only addresses whose `reference` or `claimedReference` contains this text, in any " +
+        "letter case.",
+    ),
   createdFrom: timeInput.optional().describe("The earliest time of creation, inclusive."),
   createdUntil: timeInput.optional().describe("The latest time of creation, exclusive."),
   settledFrom: timeInput.optional().describe("The earliest time of settlement, inclusive."),

@@ -46,8 +46,7 @@ export function accountEvents(parts: Parts): Route {
       const read = page.at(-1)?.position ?? cursor;
       const next = hasMore ? read : Math.max(read, until);
       asJson(reply);
-      // Copies the stored bodies unchanged, so that an event has the same bytes in the list and in
-      // webhooks.
+      // Copies the stored bodies unchanged, so that lists and webhooks contain the same bytes.
       const items = page.map(({ body }) => body).join(",");
       return `{"items":[${items}],"next":"${next}","hasMore":${hasMore}}`;
     },

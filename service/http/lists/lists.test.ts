@@ -106,7 +106,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await get(apiKey, "events?limit=1e1")).statusCode, 400);
     });
 
-    test("a create request with a malformed or repeated reference returns 400", async () => {
+    test("do not list an address if its create request had an invalid reference", async () => {
       const { apiKey } = await service.newKey();
       for (const reference of ["", "x".repeat(129), "a\nb", "a\u202eb", "\u200b"]) {
         const response = await create(apiKey, reference);
@@ -123,7 +123,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual((await list(apiKey)).items, []);
     });
 
-    test("each account has its own reference for the same address", async () => {
+    test("show and find each account's own reference for a shared address", async () => {
       const [a, b] = [await service.newKey(), await service.newKey()];
       const intent = newIntent();
       const plain = await create(a.apiKey, undefined, intent);
@@ -159,8 +159,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const other = await service.newKey();
       const made: string[] = [];
       for (let i = 0; i < 23; i++) {
-        // Some addresses share their creation time with another address, and some were first
-        // created by another account.
+        // The list contains addresses with equal creation times, and addresses that another account
+        // created first.
         if (i % 3 === 0) nowMs -= 1;
         const intent = newIntent();
         if (i % 4 === 0) await create(other.apiKey, undefined, intent);
@@ -243,7 +243,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("list `requestedAmount`, the largest amount that the calls can collect", async () => {
+    test("show, as `requestedAmount`, the largest amount that the calls can collect", async () => {
       const { apiKey } = await service.newKey();
       const { token } = newIntent();
       const collect = (least: bigint, most: bigint) =>
@@ -354,7 +354,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
       // The limit refills while the test sends requests. On a slow machine, 200 requests may not
-      // exhaust the limit, so the test sends more until one request is refused.
+      // exhaust the limit. The test therefore sends more until one request is refused.
       while (!(await reads()).some(({ statusCode }) => statusCode === 429));
       const made = await create(apiKey);
       assert.equal(made.statusCode, 200);

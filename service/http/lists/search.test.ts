@@ -1,5 +1,5 @@
 // Tests searches that read many rows and find nothing. Such a search must not noticeably delay
-// other requests of the same account or of other accounts.
+// other requests of any account.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -39,7 +39,7 @@ async function fill({ parts: { store } }: TestApp, accountId: string) {
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`a search that finds nothing on ${dialect}`, () => {
+  describe(`a long search without results, on ${dialect}`, () => {
     let service: TestApp;
     let many: { accountId: string; apiKey: string };
     let other: { accountId: string; apiKey: string };
@@ -58,7 +58,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
     const searchNothing = () => list(many.apiKey, "referenceContains=none");
 
-    test("gets 503 if three searches of the account are already running", async () => {
+    test("returns 503 if three searches of the account are already running", async () => {
       assert.deepEqual((await searchNothing()).json(), { items: [], next: null });
       let isOver = false;
       const all = Promise.all(Array.from({ length: searches }, searchNothing)).finally(() => {
@@ -82,14 +82,15 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await searchNothing()).statusCode, 200, "a place is free again");
     });
 
-    test("gets 429 after too many searches of the account", async () => {
+    test("returns 429 after too many searches of the account", async () => {
       const { limiter } = service.parts.accounts;
       const spendAll = async () => {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);
       };
       let answer = await searchNothing();
-      // The exhausted limit admits another long search after 2 s. A search on a slow machine may
-      // need more time to reach the limit, so the test makes several attempts.
+      // After the test has used up the rate limit, another long search is allowed 2 s later. On a
+      // slow machine, a search may become long only after these 2 s. The test therefore makes
+      // several attempts.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();

@@ -1,11 +1,11 @@
 // Limits how much the searches of one account delay other accounts. A search reads rows in batches,
-// which are called windows (events/list-addresses.ts). The service reads only one window per
-// account at a time, so other accounts wait for at most one window.
+// which are called windows (events/list-addresses.ts). The service reads one window per account at
+// a time. Therefore, another account waits for at most one window.
 //
-// A search with few matches may read all rows of the account, which takes 10 s for a million rows
-// (bench/lists.ts). The times below are calculated from this time. Each account has a limit on
-// simultaneous long searches, and a rate limit on the windows that its long searches read. The
-// first page of an unfiltered list is not a long search.
+// A search with few matches may read all rows of the account. The speed is about 100,000 rows per
+// second (bench/lists.ts). Each account has a limit on simultaneous long searches. A rate limit
+// applies to the windows that these searches read. The first page of an unfiltered list is not a
+// long search.
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -24,14 +24,15 @@ const shortWindowsMax = 8;
 /** The maximum number of an account's simultaneous long searches on one server. */
 const longSearchesMax = 3;
 /**
- * The number of windows for which a long search uses one request of its rate limit. These windows
- * have up to 100,000 rows, which take one second to read.
+ * The number of windows for which a long search counts once against the account's rate limit. The
+ * first count is at the start of the long search. This number of windows has up to 100,000 rows,
+ * which take one second to read.
  */
 const windowsPerToken = 400;
 
 /**
- * The queue of each account. The cache can evict a queue that is in use. The account's next search
- * then has a new queue, and does not wait for the earlier searches.
+ * The queue of each account. If the cache evicts a queue in use, the account's next search uses a
+ * new queue.
  */
 const queues = new LRUCache({
   max: 10_000,
@@ -44,8 +45,8 @@ type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
  * Calls `search` with the function `turn`. `search` must read each window through `turn`. After the
  * client has disconnected, `turn` returns undefined.
  *
- * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many long searches of the account
- *   are pending, or 429 `rate_limited` if the account has made too many long searches
+ * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many of the account's long
+ *   searches are pending; 429 `rate_limited` if their rate limit is exceeded
  */
 export async function searchInTurn<Found>(
   { accounts: { limiter } }: SearchParts,

@@ -43,8 +43,8 @@ describe("the number of create requests in progress", () => {
 });
 
 /**
- * Returns a request with a complete or incomplete body, its reply, and a function that completes
- * the exchange.
+ * Returns a simulated request and its reply, and a function that ends the exchange. `complete`
+ * means that the body of the request has arrived.
  */
 function exchange(complete: boolean) {
   const raw = Object.assign(new EventEmitter(), { complete, destroyed: false });

@@ -1,6 +1,7 @@
 // Refuses requests with 503 if too many requests are pending. For create requests, the maximum
 // number of pending requests depends on their latency (`openLatencyLimit`). For other routes, the
-// maximum is fixed (`limitPending`). Rate limits are in rate-limit.ts.
+// maximum number of pending requests is constant (`limitPending`). Rate limits are in
+// rate-limit.ts.
 
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -11,8 +12,8 @@ import type { Parts } from "../parts.ts";
 import { openLatencyLimit } from "./latency-limit.ts";
 
 /**
- * An admitted create request. `isOver` becomes true when the response is written or the connection
- * closes, even if the handler is still running.
+ * An admitted create request. `isOver` is true after the response is written or the connection
+ * closes. The handler may still run.
  */
 type AdmittedCreate = {
   raw: IncomingMessage;
@@ -29,16 +30,15 @@ declare module "fastify" {
 }
 
 /**
- * If a request's body takes longer than this time to arrive, the server may close its connection to
- * accept a new request.
+ * If a body takes longer than this to arrive, its connection may be closed to accept a new request.
  */
 const bodyMsMin = 1_000;
 
 export type Admission = ReturnType<typeof openAdmission>;
 
 /**
- * Opens the admission control for create requests, and reports the number of refusals and the limit
- * as metrics.
+ * Opens the admission control for create requests. Reports the number of refusals and the limit as
+ * metrics.
  */
 export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metrics">): Admission {
   const refused = metrics.shed.labels("create");
@@ -100,8 +100,8 @@ export function openAdmission(most: number, onShed: () => void) {
       done();
     },
     /**
-     * Must be the last onRequest hook. After this hook, a request does not count as pending while
-     * its body is still arriving.
+     * An onRequest hook. If the body is still arriving, the request is not pending until `begin` is
+     * called. Must be the last onRequest hook.
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const admitted = request.admitted!;
@@ -126,8 +126,7 @@ export function openAdmission(most: number, onShed: () => void) {
 }
 
 /**
- * Returns the oldest request whose body is still arriving, if the request is older than {@link
- * bodyMsMin}.
+ * Returns the oldest request whose body is still arriving, if it is older than {@link bodyMsMin}.
  */
 function slowestOf(awaitingBody: Set<AdmittedCreate>): AdmittedCreate | undefined {
   const [oldest] = awaitingBody;
@@ -156,26 +155,26 @@ function refuseTooMany(reply: FastifyReply, full: string): void {
 }
 
 /**
- * The encoding of the headers and the body, which are ASCII. With this encoding, Node sends both in
- * one write.
+ * The encoding of the headers and the body, which are ASCII. With this encoding, Node sends the
+ * headers and the body in one write.
  */
 const encoding = "latin1";
 
 type EarlyParts = Pick<Parts, "metrics" | "draining"> & {
-  /** The path of create requests. This path is compared without decoding percent-encoding. */
+  /** The path of create requests, which is compared without decoding percent-encoding. */
   createPath: string;
   newRequestId: () => string;
 };
 
 /**
  * Returns a listener that refuses create requests above the limit before the framework parses them.
- * Such a refusal takes an eighth of the processor time of a create request (overload.long.test.ts).
- * The returned listener passes all other requests to `listener`. For refused requests, the returned
- * listener does the work of the framework's hooks: it adds headers, counts the response, and closes
- * the connection during a drain.
+ * An early refusal costs an eighth of a create request's processor time (overload.long.test.ts).
+ * The returned listener passes all other requests to `listener`. The framework's hooks do not run
+ * for a refused request. Instead, the returned listener adds the headers and counts the response.
+ * During a drain, it closes the connection.
  *
- * @param listener the framework's listener; it must also refuse create requests above the limit,
- *   because the returned listener does not recognize percent-encoded paths
+ * @param listener the framework's listener, which must enforce the same limit; create requests with
+ *   percent-encoded paths also reach it
  */
 export function refuseEarly(
   listener: RequestListener,
@@ -230,14 +229,12 @@ export function limitPending({ shed }: Pick<Metrics, "shed">, route: string, max
 
 /**
  * Calls `leave` once, when the response is written or the connection closes. Does not wait until
- * the client has received the response, because a client that reads nothing must not count as a
+ * the client has received the response. Otherwise, a client that reads nothing would remain a
  * pending request.
  *
- * Callers should count pending requests instead of storing the requests in a Set. When V8 rebuilds
- * a Set's internal table, the old table keeps a reference to the new table. If V8 has moved the old
- * table to its old space, the new tables and their requests stay in memory until a full garbage
- * collection. Only {@link openAdmission} has a Set, which contains only requests whose bodies are
- * still arriving.
+ * Callers should count pending requests instead of storing them in a Set. A Set can keep finished
+ * requests in memory until a full garbage collection. Only {@link openAdmission} stores requests in
+ * a Set, while their bodies are arriving.
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
   let isOver = false;

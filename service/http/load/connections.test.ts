@@ -82,8 +82,7 @@ describe("clients that do not read their responses", () => {
   let areTaken = true;
   before(async () => {
     service = await startApp({ limits: { createsInFlightMax: 4, lookupsInFlightMax: 4 } });
-    // Simulates a client that does not read its responses: the socket keeps all written data in its
-    // buffer.
+    // Simulates a client that reads nothing: the socket keeps all written data in its buffer.
     service.app.server.on("connection", (socket) => areTaken || socket.cork());
     port = await listen(service);
   });

@@ -51,22 +51,23 @@ export function openServer(
 }
 
 /**
- * If a network has more waiting connections than this fraction of `max`, its new connections
- * replace only its own connections.
+ * A fraction of the maximum number of connections. If a network has more waiting connections, its
+ * new connections can close only its own connections. Therefore, one network cannot disconnect all
+ * other clients.
  */
 const share = 1 / 8;
 
 /**
  * The maximum number of connections that the operating system queues until Node accepts them. The
  * operating system's limit may be lower (`net.core.somaxconn`). If the queue is full, the operating
- * system drops new connections, and clients retry after a second. Node's default is 511.
+ * system drops new connections. Clients then retry after a second. Node's default is 511.
  */
 export const connectionsWaitingMax = 4_096;
 
 /**
  * The maximum number of pipelined requests that wait on one connection. A single read of 64 KiB can
- * contain about 2,000 requests, and Node emits all these requests before it serves other
- * connections. Browsers and common proxies do not pipeline requests.
+ * contain about 2,000 requests. Node emits them all before it serves other connections. Browsers
+ * and common proxies do not pipeline requests.
  */
 const queuedMax = 16;
 
@@ -83,19 +84,16 @@ type State = {
   since: number;
 };
 
-/**
- * Returns whether the server is waiting for the client to send a request, to send the rest of a
- * body, or to read a response.
- */
+/** Returns whether the server is waiting for the client to send data or to read a response. */
 const isWaiting = ({ inProgress }: State) =>
   !inProgress || inProgress.response.writableEnded || !inProgress.request.complete;
 
 /**
- * Serves the requests of each connection one after another, so a client that does not read its
- * responses has only one pending request. If there are more than `max` connections, closes the
- * connections that have waited longest for their clients, up to one percent of `max`.
+ * Serves the requests of each connection one after another. A client that reads no responses has
+ * therefore only one pending request. A new connection above `max` closes up to one percent of
+ * `max`. Closes the connections first that have waited longest for their clients.
  *
- * @param max the maximum number of connections, including connections with a pending request
+ * @param max the maximum number of open connections, with and without a pending request
  */
 function serveBounded(server: Server, max: number, serve: RequestListener): void {
   const states = new Map<Socket, State>();
@@ -150,8 +148,8 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
 /**
  * Prepares a drain. Must be called before the server listens.
  *
- * @returns a function that drains the server: stops listening, closes idle connections, and closes
- *   the connections of pending requests after `seconds`
+ * @returns a function that stops listening and closes idle connections; after `seconds`, it closes
+ *   all other connections
  */
 export function prepareDrain(app: FastifyInstance, log: Pick<Logger, "warn">) {
   // The connections that have not sent a request yet. Browsers open such connections in advance,

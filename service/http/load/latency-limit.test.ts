@@ -5,9 +5,9 @@ import { describe, test } from "node:test";
 import { openLatencyLimit } from "./latency-limit.ts";
 
 /**
- * Simulates a service. Each request uses the processor for a fixed time, and then waits (for
- * example, for a disk). With `varies`, the wait is exponentially distributed with the mean
- * `waitMs`. With `stallMs`, the service does nothing in the first `stallMs` of every five seconds.
+ * Simulates a service. Each request uses the processor for a fixed time. It then waits, for example
+ * for a disk. With `varies`, the wait is exponentially distributed with the mean `waitMs`. With
+ * `stallMs`, the service does nothing in the first `stallMs` of every five seconds.
  */
 type Service = { waitMs: number; busyMs: number; varies?: boolean; stallMs?: number };
 
@@ -15,7 +15,7 @@ const capacityOf = ({ busyMs }: Service) => 1000 / busyMs;
 
 const stallEveryMs = 5_000;
 
-/** Returns the next time from `atMs` on at which the service does not stall. */
+/** Returns `atMs`, or the end of the stall if the service stalls at this time. */
 function nextWorkAt(atMs: number, { stallMs = 0 }: Service): number {
   const periodAt = atMs - (atMs % stallEveryMs);
   return Math.max(atMs, periodAt + stallMs);
@@ -92,7 +92,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("at triple load, serves 90 % of the capacity, at most 5 times slower (p99)", () => {
+    test("allows 90 % of the capacity at triple load, with at most 5 times the p99 latency", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       const first = offer(limit, service, { ...from, seconds: 5 });
@@ -116,7 +116,10 @@ for (const [name, service] of Object.entries(services)) {
 describe("a limit on simultaneous requests to a database with a latency of 50 ms", () => {
   const database = { waitMs: 50, busyMs: 0.5 };
   const capacity = capacityOf(database);
-  /** Offers triple load to a warm limit. The result excludes the first five seconds. */
+  /**
+   * Simulates 25 s of requests at three times the capacity. Returns the result of the last 20 s,
+   * because the limit first adapts to the load.
+   */
   const overload = (
     limit: ReturnType<typeof openLatencyLimit>,
     service: Service,
@@ -127,14 +130,14 @@ describe("a limit on simultaneous requests to a database with a latency of 50 ms
     return offer(limit, service, { perSecond, seconds: 20, fromMs: fromMs + 5_000 });
   };
 
-  test("does not fall at low load if the latency increases to 400 ms", () => {
+  test("refuses no request at low load if the latency increases to 400 ms", () => {
     const limit = openLatencyLimit(1024);
     const slow = { ...database, waitMs: 400 };
     offer(limit, database, { perSecond: 100, seconds: 5, fromMs: 0 });
     assert.equal(offer(limit, slow, { perSecond: 100, seconds: 20, fromMs: 5_000 }).refused, 0);
   });
 
-  test("serves 90 % of the capacity even if this takes 500 simultaneous requests", () => {
+  test("allows 90 % of the capacity even if this needs 500 simultaneous requests", () => {
     const limit = openLatencyLimit(1024);
     const parallel = { ...database, busyMs: 0.1 };
     const perSecond = 3 * capacityOf(parallel);
@@ -144,7 +147,7 @@ describe("a limit on simultaneous requests to a database with a latency of 50 ms
     assert.ok(over.perSecond >= 0.9 * capacityOf(parallel), JSON.stringify(over));
   });
 
-  test("serves 90 % of the capacity after a move to a ten times slower disk", () => {
+  test("allows 90 % of the capacity after the disk becomes ten times slower", () => {
     const limit = openLatencyLimit(1024);
     const fast = { ...database, waitMs: 5 };
     offer(limit, fast, { perSecond: 100, seconds: 60, fromMs: 0 });
@@ -153,7 +156,7 @@ describe("a limit on simultaneous requests to a database with a latency of 50 ms
     assert.ok(over.perSecond >= 0.9 * capacity, JSON.stringify(over));
   });
 
-  test("serves 90 % of the capacity after hours in which a few commits were very fast", () => {
+  test("allows 90 % of the capacity after hours in which a few commits were very fast", () => {
     const limit = openLatencyLimit(1024);
     const shared = { ...database, varies: true };
     offer(limit, shared, { perSecond: 20, seconds: 3_600, fromMs: 0 });
@@ -161,7 +164,7 @@ describe("a limit on simultaneous requests to a database with a latency of 50 ms
     assert.ok(over.perSecond >= 0.9 * capacity, JSON.stringify(over));
   });
 
-  test("serves 90 % of the rest of the capacity if the disk stalls for 1 s in 5 s", () => {
+  test("allows 90 % of the remaining capacity if the disk stalls for 1 s of every 5 s", () => {
     const limit = openLatencyLimit(1024);
     offer(limit, database, { perSecond: 100, seconds: 60, fromMs: 0 });
     const over = overload(limit, { ...database, stallMs: 1_000 }, 60_000);

@@ -1,37 +1,36 @@
 // Limits the number of pending create requests. The limit adapts to the latency of the requests.
 
+/** The interval after which the limit is adjusted, which is called a window. */
 const windowMs = 100;
-/**
- * The limit until the first overload. It bounds the latency at the beginning of an overload, before
- * the limit adapts.
- */
+/** The initial limit, which bounds the latency at the beginning of the first overload. */
 const limitAtStart = 256;
 /** The highest acceptable latency, as a multiple of the latency at low load. */
 const latencyFactorMax = 4;
 /** The weight of a new window in the moving average of the latency. */
 const windowWeight = 1 / 5;
-/** The factor by which one window can increase the limit. */
+/** The maximum factor by which the limit increases after a window. */
 const stepMax = 1.05;
 /**
- * The factor by which the base latency can rise in each window at low load. At this rate, the base
- * latency doubles in about two minutes.
+ * `baseMs` is an estimate of the latency at low load. In each window with low load, the estimate
+ * can rise by this factor. At this rate, the estimate doubles in about two minutes.
  */
 const baseGrowth = 1.0006;
 /**
- * The factor by which the best throughput decays in each window at high load. At this rate, the
- * best throughput halves in about half a minute.
+ * `bestPerMs` is the best measured throughput. After each window with high load, `bestPerMs` is
+ * multiplied by this factor. Therefore, `bestPerMs` halves in about half a minute, unless a window
+ * has a higher throughput.
  */
 const bestDecay = 0.998;
 
 /**
- * Opens a limit on pending requests that adapts to their latency. If the latency is too high, the
- * limit becomes the number of requests that a service with the best measured throughput completes
- * within the acceptable latency (Little's law).
+ * Opens a limit on pending requests that adapts to their latency. If the latency is too high, sets
+ * the limit by Little's law. The limit is then the best throughput times the highest acceptable
+ * latency.
  *
- * With these constants, the simulated services in latency-limit.test.ts keep at least 90 % of their
- * throughput at three times the load that they can serve. The 99th percentile of the latency is
- * then at most five times as high as at low load. A higher `latencyFactorMax` or `stepMax` would
- * increase this latency.
+ * The tests in latency-limit.test.ts send three times the load that a service can serve. With the
+ * constants above, the service keeps at least 90 % of its throughput. The 99th percentile of the
+ * latency is at most five times the value at low load. A higher `latencyFactorMax` or `stepMax`
+ * would increase this latency.
  *
  * @param most the upper bound of the limit
  */
@@ -41,7 +40,10 @@ export function openLatencyLimit(most: number) {
   let smoothMs: number | undefined;
   /** The latency at low load. */
   let baseMs = Number.POSITIVE_INFINITY;
-  /** The best throughput, which falls only slowly during windows in which the service stalls. */
+  /**
+   * The best measured throughput. If the service stalls for some windows, this value falls only
+   * slowly.
+   */
   let bestPerMs = 0;
   let pendingMax = 0;
   let count = 0;
@@ -51,8 +53,7 @@ export function openLatencyLimit(most: number) {
   const adjust = (ms: number) => {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) * windowWeight;
-    // At low load, the latency depends only on the machine, and not on the number of pending
-    // requests.
+    // At low load, the latency does not depend on the number of pending requests.
     const isHighLoad = pendingMax > limit / 2;
     baseMs = Math.min(smoothMs, isHighLoad ? baseMs : baseMs * baseGrowth);
     bestPerMs = Math.max(count / ms, isHighLoad ? bestPerMs * bestDecay : bestPerMs);

@@ -1,7 +1,7 @@
 // Counts requests against the rate limits of API keys, client IDs, accounts, and client networks.
 // Refuses requests above a limit with 429. accounts/limits.ts defines the limits. The limits that
-// all clients share (reports and calls per chain) are not counted here, because the service answers
-// 503 `chain_unavailable` above these limits.
+// all clients share (reports and calls per chain) are counted elsewhere. Above these limits, the
+// status is 503 `chain_unavailable`.
 
 import {
   describePolicy,
@@ -36,9 +36,8 @@ export async function spend(
 /**
  * Returns the rate limit headers of draft-ietf-httpapi-ratelimit-headers. `q` is the size of the
  * full burst, which is available after `w` seconds without requests. `r` is the number of requests
- * that are left now. `t` is the number of seconds until the full burst is available again. If the
- * request was refused, `t` is the number of seconds until the next request is admitted, as in
- * `Retry-After`.
+ * that are left now. `t` is the number of seconds until the full burst is available again. For a
+ * refused request, `t` is the time until the next request is admitted, like `Retry-After`.
  */
 function limitHeaders(
   { admitted, remaining, resetMs, retryMs }: LimitVerdict,
@@ -56,8 +55,7 @@ const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 /**
  * Returns the refusal (429 `rate_limited`) with the time until the next request is admitted.
  *
- * @param more the headers of the exceeded limit, which replace the headers of the credential's own
- *   limit
+ * @param more the rate limit headers of the exceeded limit, instead of the credential's own limit
  */
 export function overLimit(
   what: string,

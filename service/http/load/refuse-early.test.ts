@@ -1,5 +1,5 @@
-// Tests that a create request above the limit gets the same response from the server and from the
-// framework.
+// Tests create requests above the limit. The server refuses them before the framework parses them.
+// The responses are the same as the framework's.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -40,7 +40,7 @@ describe("create requests that the server refuses with 503", () => {
     };
   };
 
-  test("get the same response from the early refusal as from the framework", async () => {
+  test("get the same response that the framework would send", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -75,7 +75,7 @@ describe("create requests that the server refuses with 503", () => {
     assert.deepEqual(await count(), plus(plus(start, one), one));
   });
 
-  test("are recognized with or without a query", async () => {
+  test("include requests with a query, but not requests to other paths", async () => {
     assert.match(await posted(`${create}?reference=1`), /^HTTP\/1.1 503/);
     assert.match(await posted(`${create}x`), /^HTTP\/1.1 405/);
     assert.match(await posted(`${create}/x`), /^HTTP\/1.1 404/);

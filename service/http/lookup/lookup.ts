@@ -34,8 +34,8 @@ export function lookup(parts: Parts): Route {
 const entryBytes = 300;
 
 /**
- * The cache of verified responses. The least recently used responses are evicted first. The service
- * answers about twice as many cached lookups per second as uncached lookups (bench/http.ts).
+ * The cache of verified responses. The least recently used responses are evicted first. Cached
+ * lookups are about twice as fast as uncached lookups (bench/http.ts).
  */
 const recentTexts = (bytesMax: number) =>
   bytesMax > 0
@@ -47,7 +47,7 @@ const recentTexts = (bytesMax: number) =>
 
 /**
  * Returns the size of a text in V8's memory. V8 uses one byte per character for Latin-1 text, and
- * two bytes per character for other text.
+ * two for other text.
  */
 const memoryBytes = (text: string) =>
   Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;

@@ -165,7 +165,7 @@ describe("the routes for an account's lists and webhook endpoints", () => {
     await ask(["POST", `${one}/test`], 409, json, paused);
   });
 
-  test("return every documented status in the tests above", () => {
+  test("have a test for every documented status", () => {
     answers.assertAllSeen(["account", "webhooks"]);
   });
 });

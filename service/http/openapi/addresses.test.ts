@@ -125,8 +125,7 @@ describe("the routes for single addresses and the service return documented resp
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
-    // Copies the code of the chain's token to the address of a listed token, which has no code on
-    // the local chain.
+    // Copies the code of the chain's token to a listed token without code on this chain.
     await world.client.setCode({
       address: intent.token,
       bytecode: (await world.client.getCode({ address: world.token }))!,
@@ -254,7 +253,7 @@ describe("the routes for single addresses and the service return documented resp
     const { transactionHash } = await world.pay(address, 7n, other);
     const payload = JSON.stringify({ transactionHash });
     const { tokens } = (await report(200, { payload })).json();
-    // The fate is `left_to_owner`, because no executor runs on this chain.
+    // No executor runs on this chain, so the service cannot return the token.
     const found = { token: other, amount: "7", symbol: "DMO", decimals: 6, notBefore: null };
     assert.deepEqual(tokens, [{ ...found, fate: "left_to_owner" }]);
     await answers.expectLimit(path, {

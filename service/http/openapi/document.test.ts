@@ -1,5 +1,4 @@
-// Tests that spec/openapi.json matches the source code, that other tools accept it, and that its
-// examples work.
+// Tests that spec/openapi.json is up to date and valid, and that its examples work.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -64,7 +63,7 @@ test("descriptions in spec/openapi.json keep their lists and paragraphs", () => 
     SentMoney!.properties.problem!.description,
     /token:\n\n- `unknown_transaction`: .* not mined yet, or it is on [^\n]+\n- `failed_/,
   );
-  assert.match(SentToken!.properties.fate!.description, /not return the token\n\nAnyone can/);
+  assert.match(SentToken!.properties.fate!.description, /not return the token\.\n\nAnyone can/);
   const spaced = JSON.stringify(document).match(/"description":"[^"]*(?: {2}|\\n )[^"]*"/g);
   assert.equal(spaced, null);
 });
@@ -180,7 +179,7 @@ function compile(folder: string): void {
 /** Returns the test's chain with the examples' chain ID, name, and token. */
 async function exampleChains({ client, rpcUrl, token: demo }: World): Promise<Chains> {
   await client.setCode({ address: token, bytecode: (await client.getCode({ address: demo }))! });
-  // Proofs need a new block whose state contains the token's code.
+  // A proof uses the state of a block. Therefore, the new code must be in a block.
   await client.mine({ blocks: 1 });
   const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
   const listed = [{ chainId, name: "Base", rpcUrls: [rpcUrl], tokens }];

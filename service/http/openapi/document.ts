@@ -1,5 +1,5 @@
-// Generates the OpenAPI document from the list of operations, the shapes of responses, and the
-// schemas of requests. `npm run openapi -w service` writes spec/openapi.json.
+// Generates the OpenAPI document from the operations, the response shapes, and the request schemas.
+// `npm run openapi -w service` writes spec/openapi.json.
 
 import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
@@ -27,8 +27,8 @@ const info = {
   description:
     "Turns an intent into an address whose purpose cannot change: money that is sent to it can " +
     "only be used as the intent says. Every path with GET also accepts HEAD, and every path " +
-    "accepts OPTIONS (`Preflight`). `x-responses` lists the responses that belong to no " +
-    "operation: `MethodNotAllowed`, `UnknownPath`, and the errors of requests that are rejected " +
+    "accepts OPTIONS (`Preflight`). `x-responses` describes the responses that no operation " +
+    "lists: `MethodNotAllowed`, `UnknownPath`, and the errors of requests that are rejected " +
     "before they are parsed (`NotHttp`, `HeadersOverflow`, `RequestTimeout`, " +
     "`ExpectationFailed`). These errors have no X-Request-Id. Changes to /v1 are backward " +
     "compatible. New fields, error codes, and headers can be added, so ignore fields, codes, " +
@@ -110,8 +110,8 @@ function describeIntents({ Intent, Call }: Record<string, Schema>): Record<strin
         expirationTimestamp: {
           ...expirationTimestamp,
           description:
-            "The last second, in Unix time by the chain's clock, in which the calls can be " +
-            `executed. By default it must be ${minutes} minutes to ${days} days in the future; ` +
+            "The last second in which the calls can be executed, as a Unix time of the chain's " +
+            `clock. By default it must be ${minutes} minutes to ${days} days in the future; ` +
             "the operator can configure other limits.",
         },
         salt: {

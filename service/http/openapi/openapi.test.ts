@@ -39,7 +39,8 @@ test("spec/openapi.json documents exactly the existing routes and methods", asyn
     judgeAs(response, "Preflight");
     const named = (["get", "post", "delete"] as const).filter((method) => operations[method]);
     const own = named.map((method) => method.toUpperCase());
-    // A GET request for a path such as /address/create is a lookup of an invalid address.
+    // GET /address/create is a lookup of the invalid address "create", so it returns 400 and not
+    // 405.
     if (intentPaths.includes(path)) own.push("GET");
     if (own.includes("GET")) own.push("HEAD");
     assert.deepEqual(

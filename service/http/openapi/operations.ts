@@ -1,6 +1,6 @@
 // Lists all operations below /v1. The API registers exactly these routes, and spec/openapi.json is
-// generated from this list. The library describes the fields of responses, and the route that
-// parses a request describes the request's fields.
+// generated from this list. The library (address/client) defines the fields of responses. The route
+// that parses a request defines the request's fields.
 
 import {
   addressPage,
@@ -56,15 +56,15 @@ export type Operation = {
    */
   readonly credentials: readonly ("apiKey" | "clientId")[];
   /**
-   * The query fields. An operation without query fields accepts only an empty query, but a public
-   * operation ignores the query.
+   * The query fields. Without query fields, a public operation ignores the query, and any other
+   * operation refuses it.
    */
   readonly query?: z.ZodObject;
   /** The headers that the operation reads, in addition to the headers of credentials. */
   readonly reads?: readonly ("If-None-Match" | "Last-Event-ID")[];
   /**
-   * The request body. `intent`: an intent, which the library parses. If absent, the body must have
-   * no fields.
+   * The schema of the request body, or `intent` for an intent, which the library parses. If absent,
+   * the body must have no fields.
    */
   readonly body?: "intent" | z.ZodType;
   /** The response body. `stream`: server-sent events. `document`: the OpenAPI document. */
@@ -180,8 +180,8 @@ export const operations = {
     path: "/address/{address}/returns",
     summary: "List how misdirected money is returned",
     description:
-      "Lists the mistakes that a payer can make. For each mistake, says how much money is " +
-      "returned, to which address, on which chain, when, and who can trigger the return. All " +
+      "Lists the mistakes that a payer can make. Each row states how much money is returned, " +
+      "to which address, on which chain, and when, and who can trigger the return. All " +
       "fields except `executor` can be derived from the record.",
     answer: paymentReturns,
     answers: "One row for each mistake that a payer can make.",
@@ -209,9 +209,10 @@ export const operations = {
     path: "/address/{address}/simulation",
     summary: "Simulate the execution of an address",
     description:
-      "Returns the effects that an execution would have now, as computed by one node at its " +
-      "newest block. A simulation is an estimate and not evidence, because a contract can behave " +
-      "differently in a simulation.",
+      "Returns the balance changes that an execution would cause now, as one node computes them " +
+      "on top of its newest block. If the amount has not arrived, the simulation assumes that it " +
+      "has (`fundingAssumed`). A simulation is an estimate and not evidence, because a contract " +
+      "can behave differently in a simulation.",
     answer: simulation,
     answers:
       "The simulation. The status is also 200 if the calls fail or the node could not run them.",
@@ -223,10 +224,12 @@ export const operations = {
     path: "/address/{address}/sent",
     summary: "Report an unlisted token that was sent to an address",
     description:
-      "Finds a token that is neither listed nor a look-alike, by its contract or by a " +
-      "transaction, and queues its return to the intent's `recovery`. The request is idempotent. " +
-      "The service accepts a report only if its RPC endpoints agree. Anyone can report tokens, " +
-      "so the number of reported tokens is limited per address, and per account and day. A " +
+      "Finds tokens that the service does not find automatically, because they are neither " +
+      "listed nor look-alikes, and queues their return to the intent's `recovery`. The body " +
+      "contains either a token's contract or a transaction. The request is idempotent. A " +
+      "transfer counts only if each RPC endpoint that the service asks reports it. Anyone can " +
+      "report tokens, so the number of reported tokens is limited per address, and per account " +
+      "and day. A " +
       `client network can make ${describePolicy(policies.reports, "reports")}.`,
     body: sentInput,
     answer: sentMoney,
@@ -241,12 +244,13 @@ export const operations = {
     reads: ["Last-Event-ID"],
     answer: "stream",
     answers:
-      "A stream of server-sent events. The data of a `status` event is a Status: first the " +
-      "current status, then one event for each change. To resume the stream, send the `id` of " +
-      "the last event as `Last-Event-ID`. The data of an `unavailable` event is an Error, which " +
-      "means that the chain cannot be read at present. A `ping` event, sent every " +
+      "A stream of server-sent events. The data of a `status` event is a Status. The " +
+      "first event contains the current status, and each later event reports a change. To " +
+      "resume the stream, send the `id` of the last event as `Last-Event-ID`. The data of an " +
+      "`unavailable` event is an Error, which means that the chain cannot be read at present. " +
+      "A `ping` event, sent every " +
       `${defaultEventLimits.heartbeatMs / 1_000} seconds, ` +
-      "means that the status has not changed up to its block: " +
+      "means that the status did not change up to the block that the event names: " +
       '`{"block":{"number":58,"timestamp":1795255786}}`, or `{"block":null}` while the chain ' +
       "cannot be read.",
     headers: { ...noStore, "X-Accel-Buffering": "NoBuffering" },
@@ -269,7 +273,7 @@ export const operations = {
     description:
       "Requires an API key. A page with fewer items than `limit` is the last page. With " +
       `\`order=oldest\`, the list omits addresses that are younger than ${settleMs / 1_000} ` +
-      "seconds, and you can continue from `next` at any time without gaps or repetitions.",
+      "seconds, so that you can continue from `next` later without gaps or repetitions.",
     query: listInput,
     answer: addressPage,
     answers: "A page of the account's addresses.",

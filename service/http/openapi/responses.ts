@@ -65,8 +65,8 @@ export const headers = {
   },
   RateLimitPolicy: {
     description:
-      "The rate limit that counted the request: up to `q` requests in a burst, available " +
-      "again after `w` seconds without requests.",
+      "The rate limit that counted the request: up to `q` requests in a burst. After `w` " +
+      "seconds without requests, a full burst is available again.",
     required: true,
     schema: policy,
   },
@@ -90,7 +90,7 @@ export const headers = {
 
 type HeaderName = keyof typeof headers;
 
-/** Returns the value of a header with a constant value. */
+/** Returns the value of a header that has the same value in every response. */
 export function constantOf(name: HeaderName): string {
   const { const: value } = headers[name].schema as { const?: string };
   if (value === undefined) throw new Error(`${name} has no constant value`);
@@ -247,9 +247,9 @@ const refusals = {
   ReferenceInUse: {
     codes: ["reference_in_use"],
     description:
-      "Another address of the account already has this reference, and the issue's message is " +
-      "that address. Or a client ID tried to set the reference of an existing address, and " +
-      "`issues` is empty.",
+      "Either another address of the account already has this reference, or a client ID tried " +
+      "to set the reference of an existing address. In the first case, the message of the only " +
+      "issue in `issues` is the other address. In the second case, `issues` is empty.",
     headers: known,
   },
   NoneOfYours: {
@@ -309,8 +309,8 @@ const allow = {
 };
 
 /**
- * Describes the responses that belong to no operation. The document contains these responses in
- * `x-responses` and not in its components, because a linter would report unused components.
+ * Describes the responses that belong to no operation. The responses are in `x-responses`, because
+ * a linter would report unused components.
  */
 export function describeUnowned(): Schema {
   const described = Object.entries(unowned).map(([name, answer]) => [
@@ -349,7 +349,7 @@ export const describeRefusals = (): Schema =>
     Object.entries(refusals).map(([name, answer]) => [name, describeRefusal(answer)]),
   );
 
-/** Describes an error response whose code must be one of the refusal's codes. */
+/** Describes an error response that contains one of the refusal's error codes. */
 function describeRefusal({ codes, description, headers }: Answer) {
   const code = codes.length === 1 ? { const: codes[0] } : { enum: codes };
   const narrowed = { properties: { error: { properties: { code } } } };

@@ -1,5 +1,5 @@
 // Converts response shapes to JSON Schemas. The descriptions are the doc comments in the source
-// code, so each field is documented only once.
+// code.
 
 import { readFileSync } from "node:fs";
 import type { Shape } from "executable-address/shapes";
@@ -12,12 +12,12 @@ export type Schema = { [keyword: string]: unknown };
 
 /**
  * A doc comment: its description, and the constraints that its tags define. The library's client
- * does not check these constraints.
+ * does not check the constraints from tags.
  */
 type Comment = { description?: string; tags: Schema };
 /**
- * The doc comments of a constant: `own` is above the constant, and `fields` are above its fields.
- * `bases` are the names of other constants whose fields this constant includes.
+ * The doc comments of a constant (`own`) and of its fields (`fields`). `bases` are the names of
+ * other constants whose fields this constant includes.
  */
 type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
 
@@ -31,13 +31,16 @@ const sources = [
   "../errors.ts",
 ];
 
-/** The names of the components that are not named like their constants. */
+/**
+ * A component usually has the name of its constant with an uppercase first letter. This table
+ * contains the exceptions.
+ */
 const names: Record<string, string> = {
   errorBody: "Error",
   serviceEvent: "Event",
   serviceStatus: "Status",
 };
-/** The lists of values that a tag can name. */
+/** The lists of values to which a doc comment can refer, as in `@values mistakes`. */
 const { mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers } = shapes;
 const lists: Record<string, readonly string[]> = {
   ...{ eventTypes, mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers },
@@ -45,8 +48,8 @@ const lists: Record<string, readonly string[]> = {
 
 const comments = readComments();
 /**
- * Maps each shape to the name of its constant. Only constants with a doc comment become components
- * of the document.
+ * Maps each shape that has a doc comment to the name of its constant. Only shapes with a doc
+ * comment become components of the document.
  */
 const constants = new Map<Shape, string>(
   Object.entries<unknown>({ ...shapes, errorBody, errorDetails, issue })
@@ -104,8 +107,8 @@ function describeFields(fields: Readonly<Record<string, Shape>>, constant?: stri
 }
 
 /**
- * Returns the doc comment of a field. If the field has no doc comment, returns the doc comment of
- * this field in an included shape.
+ * Returns the doc comment of a field. If the field has none, uses the same field of a shape that
+ * the constant includes.
  */
 function findComment(constant: string, field: string): Comment | undefined {
   const found = comments.get(constant);
@@ -120,8 +123,7 @@ function findComment(constant: string, field: string): Comment | undefined {
 
 const describeComment = ({ description, tags }: Comment): Schema => ({
   ...tags,
-  // A list of values or a format is more exact than the pattern of the library, so omit the
-  // pattern.
+  // Omits the pattern if a doc comment defines values or a format, which are more exact.
   ...(tags.enum || tags.format ? { pattern: undefined } : {}),
   ...(description !== undefined && { description }),
 });
@@ -178,7 +180,7 @@ function readTag([name, value]: readonly [string, string]): Schema {
   if (name === "values") return { enum: lists[value] };
   if (name === "ref") return referenceTo(value);
   if (name === "throws" || name === "param") return {};
-  throw new Error(`no tag of a shape is called @${name}`);
+  throw new Error(`unknown tag @${name} in a doc comment`);
 }
 
 /** Converts the Zod schema of an input to a JSON Schema. */
@@ -189,7 +191,8 @@ export function describeInput(schema: z.ZodType): Schema {
     override: ({ jsonSchema, zodSchema: { _zod } }) => {
       if (_zod.def.type === "default")
         jsonSchema.default = (_zod.def as { defaultValue: unknown }).defaultValue;
-      // A query contains integers as text, but the document describes them as integers.
+      // In a query, integers are text that matches a pattern. The document describes them as
+      // integers, without the pattern.
       if (jsonSchema.type === "integer") delete jsonSchema.pattern;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.format === "date-time") delete jsonSchema.pattern;

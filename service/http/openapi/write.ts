@@ -1,5 +1,5 @@
-// `npm run openapi -w service` runs this file to write spec/openapi.json. document.test.ts checks
-// that the file is up to date.
+// `npm run openapi -w service` runs this file to write spec/openapi.json. A test checks that the
+// file is up to date (document.test.ts).
 
 import { writeFileSync } from "node:fs";
 import { describeApi } from "./document.ts";

@@ -1,6 +1,6 @@
 // Reads the operator's names (labels) for contracts from a file: {"8453": {"0x…": "A Shop"}}.
-// Payers see these names, so a name must be short and plain. A contract that receives money on
-// behalf of others, such as an exchange, must not have a label.
+// Payers see these names, so a name must be short and plain. A contract that receives money for
+// others, such as an exchange, must not have a label.
 
 import { readFileSync } from "node:fs";
 import type { Intent } from "executable-address";
@@ -70,9 +70,9 @@ export function labelsOf(intent: Intent, labels: Labels): Record<string, string>
 }
 
 /**
- * Returns the label of the contract that requests the money. Every call of the intent must call
- * this contract, transfer the token to it, or approve the token for it. Otherwise, a single call of
- * a labeled contract would make an intent appear to come from this contract.
+ * Returns the label of the contract that requests the money. Every call must call this contract, or
+ * transfer or approve the token for it. Otherwise, one call of a labeled contract would make an
+ * intent appear to come from this contract.
  */
 export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

@@ -1,13 +1,13 @@
-// Finds the local node for the dashboard's button that pays an address in a local setup (`npm
-// start`). The browser sends the payment to the local node, which signs the payment with an account
-// of the node. So this server has neither a route for payments nor a payer's key.
+// Finds the local node for the dashboard's payment button in a local setup (`npm start`). The
+// browser sends the payment to the node, which signs it with one of its accounts. So this server
+// has neither a route for payments nor a payer's key.
 
 import { localHosts } from "../../accounts/origins/origins.ts";
 import { type Chain, localChainId } from "../../chain/chains.ts";
 
 /**
- * Returns the URL of a node that can send payments for the dashboard. Returns undefined if the
- * chain is not local, or if the node or the dashboard is not on the user's own machine.
+ * Returns the URL of a node that can send payments for the dashboard. Returns undefined unless the
+ * chain is local. The node and the dashboard must be on the user's own machine.
  */
 export function findLocalNode(
   { chainId, wallet }: Pick<Chain, "chainId" | "wallet">,

@@ -54,7 +54,7 @@ describe("the pages of the service", () => {
     }
   });
 
-  test("return 404 for an unknown path, with a page only outside the API and assets", async () => {
+  test("return 404 and a page for unknown paths, but no page for API and asset paths", async () => {
     const headers = { accept: "text/html,*/*;q=0.8", "if-none-match": "*" };
     const asked = await app.inject({ url: "/adresses", headers });
     assert.deepEqual([asked.statusCode, asked.body], [404, "the dashboard"]);
@@ -73,7 +73,7 @@ describe("the pages of the service", () => {
     await bare.close();
   });
 
-  test("let only the payment page call the shop in its link", async () => {
+  test("allow only the payment page to connect to the shop in its link", async () => {
     const policyOf = async (url: string) =>
       `${(await app.inject({ url })).headers["content-security-policy"]}`;
     const plain = await policyOf("/a/0xheld");
@@ -176,7 +176,7 @@ describe("the pages of the service", () => {
     assert.match(String(headers["strict-transport-security"]), /^max-age=\d{8}/);
   });
 
-  test("let only the dashboard call the node of a local chain", async () => {
+  test("permit calls to a local chain's node only on the dashboard", async () => {
     const local = Fastify();
     const localNodes = ["http://127.0.0.1:8545/"];
     servePages(local, { publicUrl, metrics, localNodes }, async () => undefined, directory);

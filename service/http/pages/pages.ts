@@ -1,6 +1,6 @@
 // Serves the built pages of web/ from memory, where they need 2 MB. All files are read at startup,
-// so the path of a request is never the path of a file to read. Each file is compressed only once,
-// because all other requests wait during a compression.
+// so no request can read another file. Each file is compressed only once, because a compression
+// blocks all other requests.
 
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -40,11 +40,11 @@ const payPaths = ["/a", "/a/"];
 const receiptPaths = ["/receipt", "/receipt/:address"];
 
 /**
- * Returns the Content-Security-Policy for a page. Pages run only our own scripts, connect only to
- * this server, and cannot be embedded in a frame. The payment page also shows the icons of wallets,
- * which are data URLs (EIP-6963). `shop` is the origin of the shop that the payment page's link
- * contains. `localNodes` are the nodes to which the dashboard sends payments in a local setup
- * (`npm start`).
+ * Returns the Content-Security-Policy for a page. Pages run only our own scripts and connect only
+ * to this server. Other pages cannot embed them in a frame. The payment page also shows the icons
+ * of wallets, which are data URLs (EIP-6963). `shop` is the origin of the shop that the payment
+ * page's link contains. `localNodes` are the nodes to which the dashboard sends payments in a local
+ * setup (`npm start`).
  */
 function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";
@@ -67,14 +67,14 @@ function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
 }
 
 /**
- * The receipt page connects to nodes that the user enters: any node with https, or a node on the
+ * The receipt page connects to nodes that the user enters. A node must have https or be on the
  * user's machine.
  */
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
 /**
- * The media type for each file extension. The server does not start if a file has an extension that
- * is not in this table.
+ * The media type for each file extension. The server does not start if a file's extension is
+ * missing here.
  */
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
@@ -103,8 +103,9 @@ type Served = Pick<Parts, "publicUrl" | "metrics"> &
   };
 
 /**
- * The maximum number of compressed pages in the cache. After a link is shared, several clients soon
- * request the same page, which is then compressed only once.
+ * The maximum number of compressed pages in the cache. When a link is shared, several clients
+ * request the same page within a short time. With the cache, the server compresses the page only
+ * once.
  */
 const previewsMax = 1_000;
 
@@ -145,8 +146,8 @@ export function servePages(
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) =>
     send(find(path), request, reply);
   /**
-   * Returns the payment page. If the link contains a shop's origin, the page's policy allows
-   * connections to this origin.
+   * Returns the payment page. The page's policy allows connections to the shop's origin in the
+   * link.
    */
   const payPage = ({ query }: FastifyRequest): File => {
     const file = find("/pay.html");
@@ -196,7 +197,7 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   const type = types[extname(path)];
   if (!type) throw new Error(`${file} has a file type that the pages do not use`);
   const body = readFileSync(file);
-  // Files below assets/ have a hash of their content in their names, so browsers can cache them
+  // The names of files below assets/ contain a hash of the content. Browsers can cache them
   // forever. Browsers must revalidate all other files.
   const isHashed = /^assets\/.*-[\w-]{8,}\.\w+$/.test(path);
   return {
@@ -234,7 +235,7 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
   return reply.send(isGzip ? gzip() : body);
 }
 
-/** Returns whether the request is for a page, and not for a path of the API or an asset. */
+/** Returns whether the request is for a page, and not for the API or an asset. */
 const wantsPage = ({ url, headers }: FastifyRequest): boolean =>
   !/^\/(v\d+|auth|dashboard|assets)(\/|\?|$)/.test(url) &&
   (headers.accept ?? "").includes("text/html");

@@ -1,6 +1,6 @@
-// Generates the HTML head of a payment page. The head contains a title for link previews, because
-// the programs that create link previews do not run scripts. The head also contains the operator's
-// labels, which the page shows.
+// Generates the HTML head of a payment page. The head contains a title, because programs that
+// create link previews do not run scripts. The head also contains the operator's labels, which the
+// page shows.
 
 import { type Hex, requestedAmount } from "executable-address";
 import { formatUnits } from "executable-address/payment";
@@ -34,8 +34,7 @@ const stateNames: Record<AddressState, string> = {
 };
 
 /**
- * Returns HTML for the head of the payment page of `address`, or undefined if the address is
- * unknown.
+ * Returns HTML for the head of an address's payment page, or undefined for an unknown address.
  *
  * Never rejects, because the page also works without this HTML.
  */
@@ -46,7 +45,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
 
   /**
    * Returns the name of the account that created the address. Returns undefined if a client ID
-   * created the address, because anyone can copy a client ID and create addresses with the copy.
+   * created the address. Anyone can copy a client ID from a web page and create addresses with it.
    */
   const creatorName = async (address: Hex): Promise<string | undefined> => {
     const creator = (await findCreators(store.db, [address])).get(address);

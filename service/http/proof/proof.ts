@@ -1,5 +1,5 @@
 // GET /address/{address}/proof: spec/service.md, "Proof". Public. Returns the outcome of an address
-// with a proof, so that clients do not have to trust the service.
+// with a proof. Clients then do not have to trust the service.
 
 import { InvalidError } from "executable-address";
 import { z } from "zod";

@@ -37,8 +37,8 @@ type MeteredParts = {
 };
 
 /**
- * Returns an RPC client of a chain with a limit on the number of calls per minute. All servers that
- * share a PostgreSQL database share the limit.
+ * Returns a chain's RPC client with a limit on calls per minute. All servers that share a
+ * PostgreSQL database share the limit.
  *
  * @param name the purpose of the calls; each purpose has its own limit
  */

@@ -65,8 +65,8 @@ before(async () => {
 after(async () => {
   draining.abort();
   const closed = server.close();
-  // `fetch` keeps the connections of unread responses open. Without this call, the server would
-  // wait 72 s for these connections.
+  // `fetch` does not close a connection whose response was not read. Without this call, the server
+  // would wait 72 s for it.
   server.app.server.closeAllConnections();
   await closed;
   await world.stop();

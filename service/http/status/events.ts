@@ -1,14 +1,14 @@
 // GET /address/{address}/events. Sends the current status and then each new status, as server-sent
-// events. https://html.spec.whatwg.org/multipage/server-sent-events.html
+// events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 //
-// The server can have many open streams, so each stream is cheap. All streams of a chain share the
-// chain's polling loop. The server reads and encodes the status of an address only once for all
-// streams of this address. No stream has its own timer.
+// The server can have many open streams, so each stream must be cheap. All streams of a chain share
+// the chain's polling loop. All streams of an address share its status, which the server reads and
+// encodes only once. No stream has its own timer.
 //
 // A frame is one encoded status event. For each address, the server keeps a short history of
-// frames. For each stream, it keeps a position in this history. A stream receives the frames after
-// its position, whether it is new, resumed, or slow. If its position is no longer in the history,
-// the stream receives only the current frame.
+// frames. For each stream, the server stores the ID of the client's last frame. The server then
+// sends all later frames to the stream. A slow client's last frame may no longer be in the history.
+// The server then sends this client only the current frame.
 
 import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
@@ -47,8 +47,8 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
-      // Without this header, the connection would stay open after the end of the stream, and would
-      // delay a drain until the drain's timeout.
+      // Without this header, the connection would stay open after the stream ends. It would then
+      // delay a drain.
       reply.header("connection", "close");
       // Asks proxies not to buffer the stream, because buffering would delay events.
       reply.header("x-accel-buffering", "no");
@@ -100,8 +100,8 @@ type FollowedAddress = {
 };
 
 /**
- * A chain that has addresses with streams. `head` is the newest block at which the statuses of
- * these addresses were read. It is undefined if the newest block could not be read.
+ * A chain with at least one followed address. `head` is the newest block for which all followed
+ * addresses were updated. It is undefined if the newest block could not be read.
  */
 type FollowedChain = { head: BlockReference | undefined; stop(): void };
 
@@ -114,9 +114,9 @@ type Hub = {
 };
 
 /**
- * The maximum number of blocks whose statuses the server reads together. If more blocks were mined
- * since the last read, the server skips the oldest blocks. On a chain with four blocks per second,
- * this number of blocks spans four seconds.
+ * The maximum number of blocks per read. If a status has changed, the server reads it at each block
+ * since the last read. If more blocks were mined, the server skips the oldest blocks. On a chain
+ * with four blocks per second, this number of blocks spans four seconds.
  */
 const blocksBetweenMax = 16;
 /** A stream is closed if its client reads nothing for this number of heartbeats. */
@@ -209,15 +209,15 @@ function follow({ parts, addresses, chains }: Hub, chainId: number): void {
   });
   followed.stop = () => {
     chains.delete(chainId);
-    // Does not wait for the promise, which resolves only after the loop's current iteration. If
-    // this iteration called this function, waiting would be a deadlock.
+    // Does not wait until `end()` resolves, because `end()` waits for the current call of the
+    // subscriber. That call may be the caller of this function, so waiting could cause a deadlock.
     void end();
   };
 }
 
 /**
  * Sends a ping to each stream, and disconnects clients that read nothing. A ping contains the
- * newest block at which the last sent status is current, or null if the chain cannot be read.
+ * newest block for which the status was checked. It contains null if the chain is unreadable.
  */
 function beat({ addresses, chains }: Hub) {
   for (const { streams, subject, failure } of addresses.values()) {
@@ -259,8 +259,8 @@ async function refresh(statuses: HubParts, followed: FollowedAddress) {
 }
 
 /**
- * Reads the statuses at the blocks since the previous read, so that streams also report short-lived
- * states, such as a payment that is executed in the next block.
+ * Reads the statuses at the blocks since the previous read. Streams can then report short-lived
+ * states, such as a payment before its execution.
  */
 async function readBetween(
   statuses: HubParts,
@@ -285,7 +285,7 @@ const newFollowed = (subject: StatusSubject): FollowedAddress => ({
   lingering: undefined,
 });
 
-/** Sends the frames that the stream has not sent yet, until the socket's buffer is full. */
+/** Sends the pending frames of the stream until the socket's buffer is full. */
 function deliver(followed: FollowedAddress, stream: Stream): void {
   for (const frame of findFramesAfter(followed.frames, stream.lastId)) {
     if (stream.response.writableNeedDrain) return;
@@ -306,8 +306,8 @@ const isChange = (frames: readonly Frame[], frame: Frame) =>
   parseDigest(frame.id) !== parseDigest(frames.at(-1)?.id);
 
 /**
- * Returns the frames after `lastId`. If `lastId` is no longer in the history, returns the current
- * frame.
+ * Returns the frames after `lastId`. If `lastId` is not in the history, returns only the current
+ * frame. Returns nothing if the current status has the digest in `lastId`.
  */
 function findFramesAfter(frames: readonly Frame[], lastId: string | undefined): Frame[] {
   const place = frames.findIndex((frame) => frame.id === lastId);
@@ -325,16 +325,16 @@ function encodeFrame(status: ServiceStatus): Frame {
 
 const parseDigest = (id: string | undefined) => id?.split(".")[1];
 
-/**
- * Encodes a ping. A ping has no ID, so a client that reconnects resumes after the last status that
- * it received.
- */
+/** Encodes a ping. A ping has no ID, so a reconnecting client resumes after its last status. */
 function encodePing(head: BlockReference | undefined): Buffer {
   const block = head ? { number: head.number, timestamp: head.timestamp } : null;
   return encodeEvent("ping", JSON.stringify({ block }));
 }
 
-/** Encodes an error event, which has no ID for the same reason as a ping. */
+/**
+ * Encodes an error event. An error event has no ID, so a reconnecting client resumes after its last
+ * status.
+ */
 const encodeFailure = (error: unknown): Buffer => encodeEvent("unavailable", toAnswer(error).body);
 
 /** The names of the events in a stream. The OpenAPI document describes each event. */
@@ -353,16 +353,15 @@ type From = { readonly client: string; readonly network: string };
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
- * Counts streams. Streams are limited per address, per client, and per network, so that no address,
- * client, or network can use up the server's limit.
+ * Counts streams. The limits per address, client, and network prevent any of them from using up all
+ * streams.
  */
 function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {
   const counts = new Map<string, number>();
   const countAt = (place: string) => counts.get(place) ?? 0;
 
   /**
-   * Returns the limits that apply to a stream, each with the key of its counter, its maximum, and
-   * its description.
+   * Returns the limits for a stream, each with its counter's key, its maximum, and its description.
    */
   const placesOf = (address: Hex, { client, network }: From) =>
     [

@@ -43,10 +43,7 @@ function counted() {
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] }));
 afterEach(() => mock.timers.reset());
 
-/**
- * Advances the simulated time in steps of one millisecond, and waits for the triggered work after
- * each step.
- */
+/** Advances the simulated time by one millisecond at a time, and waits for the triggered work. */
 async function pass(ms: number): Promise<void> {
   for (let i = 0; i < ms; i++) {
     mock.timers.tick(1);

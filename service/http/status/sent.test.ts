@@ -16,14 +16,11 @@ after(stop);
 const { chainId } = world.chain;
 const { store, log } = server.parts;
 const [listed, plain] = [world.token, await world.newToken()];
-// The service queues a return only while an executor has the lease of the chain.
+// The service schedules the return of a token only while an executor has the chain's lease.
 await takeLease(store.db, chainId, "the executor of the test", undefined);
 
 let clients = 0;
-/**
- * Returns an IP address in a new network for each report, so that only the limits per account and
- * per address apply.
- */
+/** Returns an IP address in a new network. Only the limits per account and address then apply. */
 const otherNetwork = () => `203.0.${++clients >> 8}.${clients & 255}`;
 const report = (address: string, body: object, { app }: TestApp = server, from = otherNetwork()) =>
   app.inject({
@@ -150,8 +147,7 @@ test(`POST /sent accepts at most ${namedPerAccountDay} tokens per account and da
 });
 
 /**
- * Starts a server whose first endpoint returns wrong balances and an invented transfer of `token`
- * to the address.
+ * Starts a server whose first endpoint returns wrong balances and an invented transfer of `token`.
  */
 async function serveWithLiar({ address }: AddressRecord, token: Hex) {
   const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {

@@ -20,8 +20,8 @@ import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
 
 /**
- * The time limit for each request to an endpoint. It is shorter than for other routes
- * (`requestTimeoutMs`), because a report needs up to five requests one after another.
+ * The time limit for each request to an endpoint. It is shorter than `requestTimeoutMs`, because a
+ * report sends up to five requests in sequence.
  */
 const timeoutMs = 4_000;
 
@@ -33,7 +33,9 @@ const token = z
 const transactionHash = z
   .string()
   .regex(hexPattern(32), "expected 0x and 64 hex digits")
-  .describe("A transaction that paid the address on the chain of its intent.");
+  .describe(
+    "The hash of a transaction that paid the address, on the chain of the address's intent.",
+  );
 
 export const sentInput = z.union([z.strictObject({ token }), z.strictObject({ transactionHash })]);
 

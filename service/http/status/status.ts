@@ -2,7 +2,7 @@
 // address. The functions here also read statuses for event streams, pages, and link previews.
 //
 // GET /address/{address}/returns: spec/service.md, "Returns". Lists the cases in which misdirected
-// money can be returned. Does not read the chain.
+// money can be returned, without reading the chain.
 
 import { formatAddress, type Hex, type Intent } from "executable-address";
 import {
@@ -64,8 +64,8 @@ export type Statuses = {
    */
   readRecord(address: string | undefined): Promise<{ subject: StatusSubject; terms: Uint8Array }>;
   /**
-   * Finds a record like {@link readRecord}, but returns no terms. Terms have up to 24,576 bytes,
-   * which callers would keep in memory.
+   * Finds a record like {@link readRecord}, but omits the terms. Event streams keep the result in
+   * memory, and terms can have up to 24,576 bytes.
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
@@ -84,8 +84,8 @@ export type Statuses = {
 };
 
 /**
- * Returns functions that read statuses for responses. A status consists of the address's state on
- * the chain, the executor's progress, and other information from the service.
+ * Returns functions that read statuses for responses. A status consists of the state on the chain,
+ * the executor's progress, and information from the service.
  */
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk, statusReader } = parts;
@@ -138,8 +138,8 @@ export function openStatuses(parts: Parts): Statuses {
 
 /**
  * Returns a function that reads an address's balances of tokens other than the requested token.
- * `strays` contains the balances of the native coin and of listed tokens. `wrongTokens` contains
- * the balances of look-alikes that the address has received.
+ * `strays` contains the address's balances of the native coin and of listed tokens. `wrongTokens`
+ * contains the address's balances of look-alikes of listed tokens. A payer must have sent them.
  */
 function openOthers({ store, chains, keccak, statusReader }: Parts) {
   const findMisdirected = misdirectedFinder(store.db, keccak);
@@ -148,8 +148,7 @@ function openOthers({ store, chains, keccak, statusReader }: Parts) {
     const { lookalikes = [] } = chains.find(chainId) ?? {};
     const came = lookalikes.length > 0 ? await findMisdirected(address) : [];
     const seen = lookalikes.flatMap((lookalike) => {
-      // The operator may have listed the intent's own token as a look-alike after the address was
-      // created.
+      // Skips the requested token, because the operator may have listed it as a look-alike later.
       if (isSame(lookalike.address, status.token)) return [];
       const transfer = came.find(
         (each) => each.chainId === chainId && isSame(each.token, lookalike.address),
@@ -181,16 +180,16 @@ const showWrongToken = (
 });
 
 /**
- * The maximum number of cached times of blocks. The cache saves a request to the chain for each
- * status of an address that was executed or recovered.
+ * The maximum number of block timestamps in the cache. The status of an executed or recovered
+ * address contains a block's timestamp. With the cache, the server does not request this timestamp
+ * from a node each time.
  */
 const settledTimesMax = 20_000;
 
 /**
  * Returns a function that reads the time of an address's execution. If the address was not
- * executed, the function reads the time of its first recovery. The result is the block's timestamp
- * in Unix seconds. The result is null if the address was neither executed nor recovered, or if no
- * node responds.
+ * executed, the function reads the time of its first recovery. Returns the block's timestamp in
+ * Unix seconds. Returns null if neither happened, or if no node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);

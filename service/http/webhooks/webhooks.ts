@@ -1,7 +1,6 @@
-// Manages an account's webhook endpoints, and lists deliveries and attempts. The operations are
-// available at /v1/webhooks with an API key, and at /dashboard/api/webhooks with a session. The
-// dashboard has an additional operation, which sets the account's number of confirmations on a
-// chain.
+// Manages an account's webhook endpoints, and lists deliveries and attempts. The operations are at
+// /v1/webhooks (API key) and at /dashboard/api/webhooks (session). The dashboard also has an
+// operation that sets the account's number of confirmations on a chain.
 
 import type { Endpoint as Shown } from "executable-address/client";
 import type {
@@ -67,8 +66,8 @@ export const replayInput = z.union([
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
   /**
-   * Null means the chain's default. The maximum is 100, because nodes keep only the states of about
-   * 128 blocks.
+   * Null means the chain's default number of confirmations. The maximum is 100, because nodes
+   * usually keep only the states of the newest 128 blocks.
    */
   confirmations: z.int().min(0).max(100).nullable(),
 });
@@ -234,7 +233,7 @@ async function requireEndpoint(request: FastifyRequest, { store }: WebhookParts)
 /**
  * Returns `found` if it is neither undefined nor false.
  *
- * @throws {Refusal} 404 otherwise, because the account has no such endpoint
+ * @throws {Refusal} 404 (the account has no such endpoint) if `found` is undefined or false
  */
 function required<Found>(request: FastifyRequest, found: Found | undefined | false): Found {
   if (found) return found;
