@@ -12,7 +12,7 @@ const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], 
 
 const withToken = (change: object) => ({ ...chain, tokens: [{ ...token, ...change }] });
 
-/** Returns whether the service accepts the chain, and whether the page shows its name and token. */
+/** Returns whether the service accepts the chain, and whether the page shows it with a token. */
 function compare(value: object): { accepted: boolean; shown: boolean } {
   let accepted = true;
   try {
@@ -24,7 +24,7 @@ function compare(value: object): { accepted: boolean; shown: boolean } {
   return { accepted, shown: found !== undefined && found.tokens.length > 0 };
 }
 
-test("a page shows exactly the names, symbols, and decimals that a service accepts", () => {
+test("a page accepts the same names, symbols, and decimals as a service", () => {
   const texts = [
     ...[0, 1, 11, 20, 21, 32, 33, 40, 41, 64, 65].map((length) => "N".repeat(length)),
     ...[" ", "U\u202eSDC", "a\u0301\u0301\u0301", "Soneium Minato (test network of Sony)"],

@@ -1,5 +1,5 @@
-// Reads a server's list of chains and tokens: names, symbols, and decimals. A page cannot verify a
-// name, so it ignores entries with names that are not safe to show.
+// Reads a server's list of chains and tokens: names, symbols, and decimals. A page cannot verify
+// names. The page therefore ignores entries with names that are not safe to show.
 
 import type { Hex } from "executable-address";
 import { address, fits, integer } from "executable-address/client/internal";
@@ -11,8 +11,8 @@ export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
 const decimals = integer(0, decimalsMax);
 
 /**
- * Never throws. Returns no chains if the server returns no valid list. The page then shows amounts
- * in base units.
+ * Never throws. Returns no chains if the server returns no valid list. Without this list, the page
+ * shows amounts in base units.
  */
 export async function findChains(baseUrl: string, signal: AbortSignal): Promise<Chain[]> {
   const answer = await fetch(`${baseUrl}/chains`, { signal }).catch(() => undefined);

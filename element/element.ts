@@ -1,8 +1,8 @@
 // `executable-address-element`: <executable-address address="0x…" base-url="https://…/v1">. Shows
-// an address's amount, QR code, and live status in any page, and verifies the record in that page.
-// Importing this module defines the element. The element needs no framework and works under a
-// strict Content-Security-Policy. The element uses no inline code and no eval, and never parses
-// text as markup.
+// an address's amount, QR code, and live status in any page. The element verifies the record in
+// that page. Importing this module defines the element. The element needs no framework and works
+// under a strict Content-Security-Policy. The element uses no inline code and no eval, and never
+// parses text as markup.
 
 import { type Hex, parseAddress } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -26,7 +26,7 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 
 type RecordFound = Extract<LookedUp, { kind: "record" }>;
 
-/** The wallet flow if the wallet code cannot be loaded: it finds no wallets. */
+/** Used if the wallet code cannot be loaded. The element then offers no wallet buttons. */
 const noWallets: WalletFlow = {
   wallets: () => [],
   view: () => ({ is: "offered", messages: [] }),
@@ -54,7 +54,10 @@ export class ExecutableAddressElement extends Base {
   #spoken: ElementWords = elementWords;
   #drawn = "";
 
-  /** Replaces some of the element's texts. The other texts stay in the element's language. */
+  /**
+   * Replaces some of the element's texts. The texts that are not replaced stay in the element's
+   * language.
+   */
   set words(words: Partial<ElementWords>) {
     this.#own = words;
     this.#draw();
@@ -119,8 +122,8 @@ export class ExecutableAddressElement extends Base {
   }
 
   /**
-   * Loads the wallet code. Until the wallet code is loaded, the element cannot know whether a
-   * payment is pending, so it shows no QR code.
+   * Loads the wallet code. Only this code knows whether a payment is pending. The element therefore
+   * shows no QR code until the code is loaded.
    */
   async #openWallets(baseUrl: string, signal: AbortSignal) {
     const loaded = await import("./drawing/draw-wallet.ts").catch(() => undefined);

@@ -1,5 +1,5 @@
-// Follows the status of an address for a page. Uses the same stream of messages as the client's
-// `watch`, and also reports the chain's time and the time since the last update.
+// Follows the status of an address for a page. Reads the same messages as the client's `watch`.
+// Also reports the chain's time and the time since the last update.
 
 import type { Hex } from "executable-address";
 import {
@@ -26,8 +26,9 @@ const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;
 /**
- * On many systems, the page's clock stops while the device sleeps. If the times by which the page's
- * clock and the device's clock advance differ by more than this, the device has probably slept.
+ * On many systems, the page's clock stops while the device sleeps, but the device's clock
+ * continues. If the two clocks drift apart by more than `sleptMs` between two ticks, the device has
+ * probably slept.
  */
 const sleptMs = 5_000;
 
@@ -38,16 +39,18 @@ const sleptMs = 5_000;
 type Clocks = { wallMs: number; runMs: number };
 const clocks = (): Clocks => ({ wallMs: Date.now(), runMs: performance.now() });
 /**
- * Returns the time since `at` by the clock that has advanced more. A result that is too long only
- * causes an unnecessary request. A result that is too short could make the page show an expired
- * address as open.
+ * Returns the milliseconds since `at`. If the two clocks disagree, uses the longer time. An
+ * overestimate only makes the page too cautious until the next update. An underestimate could make
+ * the page show an expired address as open.
  */
 const msSince = (at: Clocks) => Math.max(Date.now() - at.wallMs, performance.now() - at.runMs);
 
 /**
  * Follows the status of an address until the returned function is called. Never throws. Calls
- * `report` after each update. Also calls `report` when the server stops responding, when the device
- * wakes up, and when the server does not know the address.
+ * `report` after each update, and in these cases:
+ * - the server stops responding
+ * - the device wakes up
+ * - the server does not know the address
  */
 export function followStatus({ address, baseUrl, report }: FollowOptions): () => void {
   const stopping = new AbortController();
@@ -68,7 +71,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const take = (update: StreamMessage) => {
     if (update.kind === "unavailable") return hush();
     const timestamp = update.kind === "status" ? update.status.block.timestamp : update.timestamp;
-    // A message without a block's time is not an update: the server could not read the chain.
+    // A ping has no time if the server could not read the chain. The page ignores this ping.
     if (timestamp === undefined) return;
     updatedAt = clocks();
     if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: updatedAt };
@@ -121,11 +124,12 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
 }
 
 /**
- * Detects when the device wakes up or is online again, and when the page becomes visible or is
- * resumed.
+ * Detects events after which the page may lack messages:
+ * - The device slept or was offline.
+ * - The page was hidden or frozen.
  *
- * @param wake called with true if messages were probably lost (after sleep or offline), and with
- *   false if messages may be late (in a hidden or frozen page)
+ * @param wake called with true after the device slept or was offline: messages are probably lost.
+ *   Called with false after the page was hidden or frozen: messages may only be late
  * @param onTick called every second while the page runs
  * @returns a function that stops watching
  */

@@ -18,7 +18,7 @@ export type Hazard = {
   call?: number;
 };
 
-/** Returns whether the payment options must be hidden, so that the payer sees the hazard first. */
+/** Returns whether the hazard is serious enough to hide the payment options. */
 export const coversPayment = ({ tone, title }: Hazard): boolean =>
   tone === "bad" || title === "hazardToken";
 
@@ -30,8 +30,8 @@ export function findHazards(intent: Intent, isListed: boolean): Hazard[] {
 }
 
 /**
- * Finds misleading names. The service rejects new intents with such names, but anyone can derive
- * the address of such an intent without the service.
+ * Finds misleading names in the intent's calls. The service rejects new intents with misleading
+ * names. But anyone can derive an address without the service, so pages check the names too.
  */
 function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {

@@ -1,5 +1,4 @@
-// Finds the data that an element shows: a verified record, and the server's names for its chain and
-// token.
+// Finds the data that an element shows: a verified record, and the names of its chain and token.
 
 import type { AddressRecord, Hex } from "executable-address";
 import { findRecord } from "executable-address/client/internal";
@@ -17,8 +16,8 @@ export type LookedUp =
     };
 
 /**
- * Never throws. Verifies the record with the factory address of this package, and not with the
- * address in the response.
+ * Never throws. Verifies the record with the factory address of this package. The factory address
+ * in the response is not trusted.
  * @param mirrors base URLs to try if the service returns no valid record
  */
 export async function lookUp(

@@ -1,7 +1,7 @@
 // Registers the elements of this package in a page.
 //
-// On a server without HTMLElement, the base class is empty, so that the import succeeds and
-// registers nothing.
+// On a server without HTMLElement, the base class is empty. The import then succeeds and registers
+// nothing.
 export const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 /** Attaches a shadow root with the common style, unless the element already has a shadow root. */
@@ -13,8 +13,8 @@ export function attachRoot(host: HTMLElement): void {
 }
 
 /**
- * Defines an element. Does nothing on a server without custom elements, or if the element is
- * already defined, for example because a page loads this module twice.
+ * Defines an element. Does nothing if the element is already defined, or on a server without custom
+ * elements.
  */
 export function define(name: string, element: CustomElementConstructor): void {
   const registry = globalThis.customElements;

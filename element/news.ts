@@ -3,8 +3,8 @@
 import type { ServiceStatus } from "executable-address/status";
 
 /**
- * The time without an update after which the server counts as silent. The server sends a ping every
- * 15 s, so a working connection is not silent for this long.
+ * `isSilent` becomes true if no update arrives for this time. On a working connection, updates
+ * arrive more often, because the server sends a ping every 15 s.
  */
 export const silentAfterMs = 25_000;
 
@@ -12,28 +12,25 @@ export const silentAfterMs = 25_000;
 export type News = {
   /** Undefined before the first status. */
   readonly status: ServiceStatus | undefined;
-  /**
-   * The time of the last update (a status or a ping), in Unix milliseconds by this device's clock.
-   */
+  /** The device's time at the last update (a status or a ping), in Unix milliseconds. */
   readonly updatedAtMs: number | undefined;
   /**
-   * True if no update has arrived for {@link silentAfterMs}, or if the server cannot read its
-   * chain.
+   * True if no update has arrived for {@link silentAfterMs}. Also true if the server cannot read
+   * its chain.
    */
   readonly isSilent: boolean;
-  /**
-   * True if no status has arrived since the device slept, or since the page was frozen or offline.
-   */
+  /** True if no status has arrived since the device slept or the page was frozen or offline. */
   readonly isStale: boolean;
   /** True if the server does not know this address and will send no status. */
   readonly isUnknown: boolean;
   /**
-   * Seconds since the last update (a status or a ping). 0 if the server does not know the address.
+   * Seconds since the last update (a status or a ping). Returns 0 if the server does not know the
+   * address and therefore sends no updates.
    */
   silentSeconds(): number;
   /**
-   * The estimated time of the chain in Unix seconds: the newest block's time plus the time since
-   * the page received it.
+   * The estimated time of the chain, in Unix seconds. Adds the time since the newest block arrived
+   * to that block's time.
    */
   chainSeconds(): number | undefined;
 };

@@ -40,7 +40,7 @@ declare module "react" {
   }
 }
 
-/** A change of handlers or words causes no request. */
+/** Changing the event handlers or `words` causes no request. */
 export function ExecutableAddress(props: ExecutableAddressProps): ReactElement {
   const { address, baseUrl, mirrors, words, className } = props;
   const place = useRef<ExecutableAddressElement>(null);

@@ -1,6 +1,6 @@
 // `executable-address-element/recovery`: <executable-recovery for="ID"> asks the customer's wallet
-// for an account and enters the account into the field with that ID. The shop can then return late
-// and excess payments to this account.
+// for an account. The element then enters the account into the field with that ID. The shop can
+// return late and excess payments to this account.
 
 import { type Hex, parseAddress } from "executable-address";
 import { button, element } from "./drawing/draw.ts";
@@ -90,7 +90,7 @@ export class ExecutableRecoveryElement extends Base {
 
 /**
  * Returns whether the account is a contract. An account that delegates to a contract (EIP-7702)
- * does not count as a contract, because its key still controls it.
+ * does not count. The account's key still controls it.
  */
 async function isContract(provider: WalletProvider, account: Hex): Promise<boolean> {
   const code = await ask<unknown>(provider, "eth_getCode", [account, "latest"]);

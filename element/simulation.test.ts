@@ -1,5 +1,5 @@
-// Tests how a page reacts to a server that returns no simulation, a simulation of another address,
-// or too many changes. client/lies.test.ts tests invalid values in each field.
+// Tests how a page reacts to a missing simulation, a simulation of another address, and too many
+// balance changes. client/lies.test.ts tests invalid values in each field.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -9,8 +9,8 @@ export type FoundSimulation =
   | { kind: "done"; simulation: Simulation };
 
 /**
- * The page ignores a simulation with more balance changes, because a hostile server could fill the
- * page with them.
+ * The page ignores a simulation with more balance changes. Otherwise, a hostile server could fill
+ * the page with them.
  */
 const changesMax = 100;
 

@@ -106,20 +106,20 @@ describe("the offer of a payment", () => {
   const offered = (known: Known, ...hazards: Hazard[]) => decideOffer(stand(known), hazards);
   const unfunded = { status: statusOf("unfunded") };
 
-  test("the ways to pay are shown if there is no doubt and no grave hazard", () => {
+  test("the payment options are shown if there is no hazard or only a minor one", () => {
     const shown = { isAwaited: true, isCovered: false, isPayable: true, isGrave: false };
     assert.deepEqual(offered(unfunded), shown);
     assert.deepEqual(offered(unfunded, more), shown);
   });
 
-  test("the ways to pay are hidden by a grave hazard or a doubt", () => {
+  test("the payment options are hidden if a hazard is serious or the server is silent", () => {
     const hidden = { isAwaited: true, isPayable: false };
     assert.deepEqual(offered(unfunded, bad), { ...hidden, isCovered: true, isGrave: false });
     const silent = { ...unfunded, silent: 60 };
     assert.deepEqual(offered(silent), { ...hidden, isCovered: false, isGrave: true });
   });
 
-  test("a hazard no longer covers the payment after the money has arrived", () => {
+  test("a hazard is ignored if the address needs no more money", () => {
     const over = { isAwaited: false, isCovered: false, isPayable: false };
     for (const [known, isGrave] of [
       [{ status: statusOf("funded", { balance: "25" }) }, false],
@@ -133,7 +133,7 @@ describe("the offer of a payment", () => {
 });
 
 describe("decideStanding", () => {
-  test("the time until the expiry depends on the chain's clock", () => {
+  test("the time left depends on the chain's clock, even if the device's clock is wrong", () => {
     const status = statusOf("unfunded");
     const wrong = { device: now + 10 ** 6 };
     assert.deepEqual(stand({ status, chain: now, ...wrong }).doubts, []);
@@ -185,7 +185,7 @@ describe("a notice about look-alike tokens", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: null }, openStanding), []);
   });
 
-  test("the notice says that the token is returned after the expiry", () => {
+  test("before the expiry, the notice says that the token will be returned later", () => {
     assert.deepEqual(findWrongTokens({ wrongTokens: [wrong] }, openStanding), [
       {
         token: wrong.token,
@@ -196,14 +196,14 @@ describe("a notice about look-alike tokens", () => {
     ]);
   });
 
-  test("the notice says that the token is being returned", () => {
+  test("after an execution or the expiry, the notice says that a return is under way", () => {
     for (const state of ["expired", "executed", "recovered"] as const) {
       const [found] = findWrongTokens({ wrongTokens: [wrong] }, { state });
       assert.equal(found?.fate, "wrongTokenNow", state);
     }
   });
 
-  test("the notice follows a status that says expired, although the device's clock is slow", () => {
+  test("the notice trusts the status `expired` even if the device's clock is slow", () => {
     const standing = stand({ status: statusOf("expired") });
     assert.ok(standing.secondsLeft > 0);
     const [found] = findWrongTokens({ wrongTokens: [wrong] }, standing);
@@ -233,12 +233,12 @@ describe("a payment that requests 100 and accepts 99", () => {
     return decideStanding(tolerant, news, undefined, now).owed;
   };
 
-  test("the payer owes the rest of 100 until 99 have arrived", () => {
+  test("the amount due is 100 minus the balance if the balance is below 99", () => {
     assert.equal(owedOf("unfunded", "0"), "100");
     assert.equal(owedOf("partially_funded", "98"), "2");
   });
 
-  test("the payer owes nothing after 99 have arrived", () => {
+  test("the amount due is zero if the balance is 99", () => {
     assert.equal(owedOf("funded", "99"), "0");
   });
 });

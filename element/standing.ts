@@ -36,33 +36,35 @@ export type Standing = {
   secondsLeft: number;
 };
 
-/** Returns whether the calls can no longer run, so that new money can only go to `recovery`. */
+/** Returns whether the calls can no longer run. New money can then only go to `recovery`. */
 export const isOver = ({ state }: Pick<Standing, "state">): boolean =>
   state === "executed" || state === "expired" || state === "recovered";
 
-/** Returns the key of the text that names the state. */
+/** Returns the text key of a state, such as `stateExecuted`. */
 export const findStateWord = ({ state }: Pick<Standing, "state">) =>
   `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 
-/** If less time remains before the expiry, a payment may arrive too late. */
+/** If less time than this is left, the page warns that a payment may arrive too late. */
 const soonSeconds = 10 * 60;
-/** If no update arrives for this time, the last status may be outdated. */
+/** If no update arrives for this time, the page warns that the status may be outdated. */
 const silentSecondsMax = 60;
 
-/** Decides for the page and the element how they offer a payment. */
+/** Says how the payment page and the element show the payment options. */
 export type Offer = {
-  /** Whether the address still needs money, so that a hazard matters to the payer. */
+  /** Whether the address still needs money. Hazards matter only while the address needs money. */
   isAwaited: boolean;
-  /** Whether the payer should review a hazard first. */
+  /** Whether a hazard hides the payment options. */
   isCovered: boolean;
   /**
-   * Whether to show the ways to pay. If not, the page shows them only after the payer confirms. The
-   * element never shows them, and links to the page, which explains the doubts.
+   * Whether to show the payment options immediately. If the options are hidden, the payment page
+   * explains the reason. The page shows hidden options after the payer confirms, unless the calls
+   * can no longer run. The element never shows hidden options, and links to the payment page
+   * instead.
    */
   isPayable: boolean;
   /**
-   * Whether the doubts are warnings. In the states `paid` and `executed`, they only say that no
-   * payment is needed.
+   * Whether the reasons in `doubts` are warnings. In the states `paid` and `executed`, the reasons
+   * only say that no payment is needed.
    */
   isGrave: boolean;
 };
@@ -128,8 +130,9 @@ export function decideStanding(
 }
 
 /**
- * Returns the amount due. The amount due is zero if the balance is sufficient for the calls,
- * because the calls may need less than the requested amount.
+ * Returns the amount due. If the balance is sufficient for the calls, returns zero. Otherwise,
+ * returns the requested amount minus the balance. The requested amount can be higher than the calls
+ * need.
  */
 const owedTo = (intent: Paid, balance: string): string =>
   owed(intent.amount, balance) === "0" ? "0" : owed(requestedAmount(intent), balance);
@@ -148,9 +151,8 @@ export type WrongTokenNews = {
 };
 
 /**
- * Describes tokens with a similar name that were sent to the address instead of the requested
- * token. The server provides their symbols, so a misleading symbol is replaced by the token's
- * address.
+ * Describes tokens with a similar name that arrived instead of the requested token. The symbols
+ * come from the server. A misleading symbol is replaced by the token's address.
  */
 export function findWrongTokens(
   status: Pick<ServiceStatus, "wrongTokens"> | undefined,

@@ -1,5 +1,5 @@
-// Stores values of a page in the browser. If the browser's storage is blocked or full, keeps the
-// values in memory until the page closes.
+// Stores values of a page in the browser. If the browser's storage is blocked or full, the values
+// stay in memory until the page closes.
 
 const fallback = new Map<string, string>();
 

@@ -1,6 +1,6 @@
-// The tokens in service/chains.json, with symbols, decimals, and addresses. Also the native coin of
-// each chain. The receipt page prefers this list to the server's list, because wrong decimals would
-// show a wrong amount.
+// Lists the tokens in service/chains.json with their symbols, decimals, and addresses. Also lists
+// the native coin of each chain. The receipt page prefers this list to the server's. Wrong decimals
+// would show a wrong amount.
 
 import type { Hex } from "executable-address";
 import { isSame } from "executable-address/status";

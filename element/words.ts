@@ -8,8 +8,8 @@ export type ElementWords = Readonly<Record<keyof typeof en, string>>;
 export const elementWords: ElementWords = en;
 
 /**
- * Page code imports this constant separately, so that a page with its own texts does not bundle the
- * texts below.
+ * `findLanguage` uses this list instead of the keys of `catalogues`. Otherwise, every page that
+ * calls `findLanguage` would bundle the texts of all languages.
  */
 const tags = ["en", "es", "fr", "de", "ar", "zh"] as const;
 export type LanguageTag = (typeof tags)[number];

@@ -1,5 +1,5 @@
-// Tests that a fact is rejected if its order changed while the fact was proved. shop.test.ts tests
-// facts from a real chain.
+// Tests that a fact is rejected if its order changed during the proof. shop.test.ts tests facts
+// from a real chain.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

@@ -1,15 +1,15 @@
 // Applies a proved fact to its order. A delivery or a refund that the order already records is not
-// repeated. The order is loaded before the fact is proved, and the new state is stored only if the
-// order has not changed since then, so an old fact never replaces a newer fact. After `deliver` or
-// `refund` has succeeded, the newest version of the order records the success.
+// repeated. The order is loaded before the fact is proved. The new state is stored only if the
+// order has not changed since then. An old fact therefore never replaces a newer fact. If the order
+// changes during `deliver` or `refund`, the success is recorded in the newest version.
 
 import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
 
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
 /**
- * A payment. The fact `held` gives only the balance of the address, because a payment without a log
- * cannot be proved.
+ * A payment to the order's address. A payment without a log, such as native coin, cannot be proved.
+ * The fact is then `held`, which contains only the current balance of the address.
  */
 export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
 /** A payment or a return on a chain other than the order's chain. It does not affect the order. */
@@ -26,11 +26,13 @@ export type FactParts = {
 };
 
 /**
- * Applies a proved fact to an order. The call can be repeated, because it skips a delivery or a
- * refund that the order already records.
+ * Applies a proved fact to an order. The fact can be applied again after a failure, because
+ * recorded deliveries and refunds are skipped. Calls `onPayment` and `onElsewhere` even if the fact
+ * was applied before.
  *
  * @param order the order as read before the fact was proved
- * @throws {Error} if the stored order has changed since `order` was read. Prove the event again.
+ * @throws {Error} if the stored order has changed since `order` was read. After this error, the
+ *   caller must prove the event again.
  */
 export async function applyFact(
   order: ShopOrder,
@@ -80,8 +82,8 @@ async function recordDone(
 }
 
 /**
- * Returns the state of an order after a fact. An executed order stays executed if money is returned
- * later.
+ * Returns the new state of an order to which a proved fact is applied. An executed order stays
+ * executed if money is returned later.
  */
 function nextState(state: OrderState, fact: ProvedEvent): OrderState {
   switch (fact.fact) {

@@ -1,5 +1,4 @@
-// Tests the checks of a stored order: the order must exist, and must have the requested payment
-// terms.
+// Tests the checks of a stored order: it must exist and have the requested payment terms.
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -24,7 +23,7 @@ describe("requireStored", () => {
 });
 
 describe("assertSame", () => {
-  test("assertSame throws `reference_in_use` if the payment differs", () => {
+  test("assertSame throws `reference_in_use` if the amount, recovery, or calls differ", () => {
     const { recovery, amount, calls } = sample;
     for (const [change, difference] of [
       [{ amount: "7" }, `expected amount ${amount}, found 7`],
@@ -39,7 +38,7 @@ describe("assertSame", () => {
     }
   });
 
-  test("assertSame accepts another expiry", () => {
+  test("assertSame accepts an intent with another expiration time", () => {
     const later = makeRecord({ ...sample, expirationTimestamp: sample.expirationTimestamp + 1 });
     assert.equal(assertSame(order, later), order);
   });

@@ -1,7 +1,6 @@
-// Creates the address of an order. The order is stored before the address is created, and the salt
-// is derived from the order's intent and reference. The address therefore stays the same after a
-// crash or a double click. Only the owner of the reference key can create an address that the shop
-// accepts for the order.
+// Creates the address of an order. The order is stored before the address is created. The salt is
+// derived from the order's intent and reference. The address therefore stays the same after a crash
+// or a double click. The shop accepts an address only if its salt was derived with a reference key.
 
 import {
   type AddressRecord,
@@ -21,7 +20,7 @@ import type { ShopOrder, ShopStore } from "./store.ts";
 const noSalt: Hex = `0x${"00".repeat(32)}`;
 
 /**
- * An order's intent without the salt, which is derived from the intent and the order's reference.
+ * An order's intent without the salt. The kit derives the salt from the intent and the reference.
  */
 export type OrderIntent = Omit<NewIntent, "salt">;
 
@@ -95,8 +94,8 @@ export function newOrder(
 }
 
 /**
- * Returns the stored order of a reference. Called after a save that failed because another server
- * had saved the order.
+ * Returns the stored order of a reference. Used if a save fails because another server has already
+ * saved the order.
  */
 export async function requireStored(store: ShopStore, reference: string): Promise<ShopOrder> {
   const stored = await store.findByReference(reference);

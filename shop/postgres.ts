@@ -1,7 +1,6 @@
 // A shop's store in PostgreSQL. Any number of servers can store and process events. A server claims
-// an address by inserting a row, so only one server at a time processes events of the address. All
-// times come from the database, because the clocks of two servers can differ by more than the
-// duration of a claim.
+// an address by inserting a row. Only one server at a time can therefore process events of the
+// address. All times come from the database, because the clocks of the servers can differ.
 
 import { addressKey, type ShopOrder, type ShopStore, type StoredEvent } from "./store.ts";
 
@@ -51,9 +50,9 @@ const saveEvents = `
 const nowMs = "(extract(epoch from now()) * 1000)::bigint";
 
 /**
- * Claims an event. If two servers try to claim events of the same address, only one can
- * insert the address's row. The event's row is locked, so that a server cannot claim an event that
- * another server has just completed.
+ * Claims an event. If two servers try to claim events of the same address, only one can insert the
+ * address's row. The event's row is locked. Otherwise, a server could claim an event that another
+ * server has just completed.
  */
 const claimEvent = `
   with due as (

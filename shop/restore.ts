@@ -1,8 +1,7 @@
-// Restores orders that the store has lost from the service's records. The shop does not trust the
-// service. The shop accepts a record only if its salt proves that the owner of the reference key
-// requested this intent for this reference. An attacker can create an address with a lower amount
-// and with the reference and the salt of an order. The salt does not match the lower amount, so the
-// shop rejects the record.
+// If the store has lost orders, restores them from the service's records. The shop does not trust
+// the service. The salt of a record must prove that the shop requested this intent for this
+// reference. For example, an attacker can copy an order's reference and salt, but lower the amount.
+// The salt does not match the lower amount, so the shop rejects the record.
 
 import { factoryAddress, type Hex, InvalidError } from "executable-address";
 import type { Client, ListedAddress } from "executable-address/client";
@@ -29,8 +28,10 @@ export function openRestore(parts: RestoreParts) {
   let newest: Promise<unknown> | undefined;
 
   /**
-   * @param isNewestOnly whether to stop after the first page of addresses that contains a stored
-   *   order and from which no order was restored
+   * Restores lost orders from the service's list of addresses, newest first.
+   *
+   * @param isNewestOnly whether to stop after the first page that has stored orders and nothing to
+   *   restore
    */
   async function readBack(isNewestOnly: boolean): Promise<ShopOrder[]> {
     const found: ShopOrder[] = [];
@@ -51,9 +52,10 @@ export function openRestore(parts: RestoreParts) {
   }
 
   /**
-   * Restores at least the lost orders that are newer than the newest stored order. Usually there
-   * are none. If the store is empty, restores all orders. If the store is an old backup, restores
-   * the orders since the backup. After a success, later calls do nothing.
+   * Restores all lost orders that are newer than the newest stored order. May also restore some
+   * older ones. Usually, no orders are lost. If the store is empty, restores all orders. If the
+   * store is an old backup, restores the orders since the backup. After a success, later calls do
+   * nothing.
    */
   function restoreNewest(): Promise<unknown> {
     newest ??= readBack(true).catch((error) => {
@@ -67,9 +69,9 @@ export function openRestore(parts: RestoreParts) {
     adopt,
     restoreNewest,
     /**
-     * Returns the order of an event's address. Restores the order if the store does not have it.
-     * Before that, restores the newest lost orders from the service's list. Otherwise, if several
-     * addresses have the same reference, a false event could choose which address is restored.
+     * Returns the order of an event's address, and restores the order if it is missing. First
+     * restores the newest lost orders from the service's list. Otherwise, a forged event could
+     * choose between several addresses with the same reference.
      */
     async restoreOne(named: NamedAddress): Promise<ShopOrder | undefined> {
       await restoreNewest();
@@ -98,7 +100,7 @@ function openAdoption(parts: RestoreParts) {
    */
   async function adopt(reference: string, address: Hex): Promise<ShopOrder> {
     const found = await service.lookup(address);
-    // This replica of the service may lag behind the replica that sent the event or the list.
+    // This replica of the service may lag behind the replica that sent the event or list.
     if (!found) throw new Error(`${address}: the service has no record yet`);
     const record = verifyReference(found, reference, referenceKeys, trust);
     const stored = await store.findByReference(reference);
@@ -118,7 +120,7 @@ function openAdoption(parts: RestoreParts) {
       const order = await adopt(reference, address);
       if (addressKey(order.record.address) === addressKey(address)) return order;
       const own = order.record.address;
-      warn(`${reference}: the order's address is ${own}, but ${address} has the same reference`);
+      warn(`${reference}: the order has the address ${own}, but ${address} has the same reference`);
       return undefined;
     } catch (error) {
       if (error instanceof InvalidError) return undefined;

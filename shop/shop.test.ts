@@ -1,5 +1,5 @@
 // Tests how a shop reacts to forged orders, forged events, and crashes. Each test runs with every
-// store of the kit, on a real chain with the real service.
+// store, on a real chain with the real service.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -211,7 +211,7 @@ describeOnEach("receive", () => {
     assert.deepEqual(delivered, [order.reference]);
   });
 
-  test("a shop restores a lost order when its event arrives", async () => {
+  test("a shop restores a lost order when an event of the order arrives", async () => {
     const order = await paidOrder((await newShop()).shop);
     const orders: ShopOrder[] = [];
     const world = await newShop({ deliver: (each) => orders.push(each) });
@@ -226,8 +226,8 @@ describeOnEach("receive", () => {
 });
 
 /**
- * Creates, pays, and executes an address with a low amount, and with the reference and the salt of
- * an expensive order. Salts are public.
+ * Creates, pays, and executes an address with a low amount. Copies the reference and the salt of an
+ * expensive order. Salts are public.
  */
 async function forgeOrder({ record, reference }: ShopOrder) {
   const { chainId, salt } = record.intent;
@@ -241,8 +241,8 @@ async function forgeOrder({ record, reference }: ShopOrder) {
 
 describeOnEach("a shop without its newest orders", () => {
   /**
-   * Opens two shops whose databases lack today's orders. One database is empty. The other is
-   * yesterday's backup, which contains an order and a cursor.
+   * Functions that open a shop whose database lacks today's orders. Yesterday's backup contains one
+   * order and a cursor.
    */
   const backups = {
     "an empty database": newShop,
@@ -256,7 +256,7 @@ describeOnEach("a shop without its newest orders", () => {
   };
   for (const [name, open] of Object.entries(backups))
     for (const createdBy of ["client_id", "api_key"] as const)
-      test(`${name}: a shop delivers nothing for an order forged with ${createdBy}`, async () => {
+      test(`with ${name}, an order forged with ${createdBy} is not delivered`, async () => {
         const dear = await (await newShop()).shop.order(nextName(), await intentFor("25000000"));
         const { forged, event } = await forgeOrder(dear);
         event.data.createdBy = createdBy;
@@ -312,7 +312,7 @@ describeOnEach("a shop without its newest orders", () => {
 });
 
 describeOnEach("start", () => {
-  test("`start` stores the missed events together with the cursor", async () => {
+  test("`start` stores the missed events and the new cursor in one call", async () => {
     const stored: [number, string | undefined][] = [];
     const inner = await newStore();
     const store: ShopStore = {

@@ -1,6 +1,6 @@
 // `executable-address-shop`: handles orders from creation to delivery. The shop stores an order
-// before customers can pay, stores an event before it acknowledges the event, and delivers goods
-// only after its own nodes have proved the payment.
+// before customers can pay. The shop stores an event before it acknowledges the event. The shop
+// delivers goods only after its own nodes have proved the payment.
 
 import { type Client, type ClientOptions, createClient } from "executable-address/client";
 import { refuseUnknown } from "executable-address/client/internal";
@@ -34,8 +34,8 @@ export type ShopOptions = ProveEventOptions & {
   readonly secrets?: readonly string[];
   /**
    * Delivers the goods of an order. Called only after the payment is proved. If `deliver` fails,
-   * the shop calls it again later. The shop may also call `deliver` again after a crash, or if a
-   * call takes longer than `patienceMs`. Use the order's address as an idempotency key.
+   * the shop calls it again later. The shop may also repeat a call after a crash, or if the call
+   * takes longer than `patienceMs`. Use the order's address as an idempotency key.
    */
   deliver(order: ShopOrder, fact: Executed): unknown;
   /**
@@ -44,26 +44,28 @@ export type ShopOptions = ProveEventOptions & {
    */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
-   * Records a payment: the total amount that one transaction paid in one token. The payment can be
-   * in any token, so check `fact.token`. Do not deliver goods in this function, but in `deliver`.
-   * The shop may call `onPayment` more than once for a payment, so use the transaction hash and the
-   * token as an idempotency key. If a transaction contains two payments in a token, the shop calls
-   * `onPayment` for both, with the same total.
+   * Records a payment. The payment can be in any token, so check `fact.token`. The fact `payment`
+   * contains all amounts that one transaction paid in one token. For a payment without a log, such
+   * as native coin, the fact is `held`. The fact `held` contains the current balance but no
+   * transaction hash. Deliver goods in `deliver`, not in `onPayment`. The shop may call `onPayment`
+   * more than once for a payment. Use the transaction hash and the token as an idempotency key. If
+   * a transaction contains two payments in the same token, the shop calls `onPayment` twice. The
+   * fact of each call contains both amounts.
    */
   onPayment?(order: ShopOrder, fact: Paid): unknown;
   /**
-   * Called if money arrives at the order's address on another chain, or is returned on that chain,
-   * so that you can inform the customer. The order is not affected. The shop can prove such events
-   * only if `rpcs` contains nodes of the other chain. The function may be called again for the same
+   * Called if money arrives at the order's address on another chain, or is returned there. Use this
+   * function to inform the customer. The order is not affected. The shop can prove such events only
+   * if `rpcs` contains nodes of the other chain. The function may be called again for the same
    * transaction.
    */
   onElsewhere?(order: ShopOrder, fact: Elsewhere): unknown;
   /** Receives messages for the shop's operators. Default `console.error`. */
   warn?(message: string): void;
   /**
-   * Returns whether an order that the store lacks belongs to this shop. Use this option if several
-   * programs share the account. By default, all orders with a salt from the reference keys belong
-   * to this shop.
+   * Returns whether to restore an order that the store has lost. Use this option if several
+   * programs share the account. By default, the shop restores each lost order whose salt matches a
+   * reference key.
    */
   isOurs?(reference: string): boolean;
   /**
@@ -126,13 +128,13 @@ export function openShop(options: ShopOptions) {
     /** Creates an order and its address: {@link openCheckout}. */
     order: checkout.order,
     /**
-     * Restores all orders that the store has lost, from the service's records. `start` restores
-     * only the newest orders.
+     * Restores all lost orders from the service's records. `start` restores only the newest lost
+     * orders.
      */
     restore,
     /**
-     * Verifies the signature of a webhook and stores its event. The event is processed later.
-     * Answer 2xx as soon as the promise resolves.
+     * Verifies the signature of a webhook and stores the webhook's event, which the shop processes
+     * later. Answer 2xx as soon as the promise resolves.
      *
      * @param body the unchanged bytes or text of the request
      * @throws {WebhookError} if the signature is invalid. If another error is thrown, answer 5xx,

@@ -1,7 +1,6 @@
 // A shop's store in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
-// better-sqlite3 or Bun. The database can also contain the shop's own tables. Only one server can
-// use the database, because claims of events exist only in the server's memory. A crash therefore
-// ends all claims.
+// better-sqlite3 or Bun. The database can also contain the shop's own tables. Claims of events
+// exist only in memory, so only one server can use the database. A crash ends all claims.
 
 import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
@@ -39,11 +38,11 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec(tables);
   const statement = prepareIn(db);
   /**
-   * The claims by address. `id` is the event's ID, `claim` is the claim's ID, and `untilMs` is the
-   * end of the claim.
+   * The claims by address. `id` is the event's ID, and `claim` is the claim's ID. The claim ends at
+   * `untilMs`.
    */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
-  /** @returns the ID of the claim's event, or undefined if a later claim has replaced the claim */
+  /** @returns the ID of the claim's event, or undefined if a later claim replaced the claim */
   const unclaim = (claim: string): string | undefined => {
     for (const [address, held] of claims) {
       if (held.claim !== claim) continue;

@@ -16,8 +16,7 @@ export type ShopOrder = {
   readonly record: AddressRecord;
   readonly state: OrderState;
   /**
-   * The amounts that were returned to `recovery`, in base units of the intent's token. The keys are
-   * transaction hashes.
+   * The amounts that each transaction returned to `recovery`, in base units of the intent's token.
    */
   readonly returned: Readonly<Record<Hex, string>>;
   /** The transaction that paid for the delivered goods. Null until `deliver` has succeeded. */
@@ -56,8 +55,9 @@ export type ShopStore = {
   /** The orders whose state is `made`. */
   findMade(): MaybePromise<readonly ShopOrder[]>;
   /**
-   * Stores events and the cursor that follows them, in one transaction. The events can be processed
-   * immediately. Ignores an event whose ID is stored, even if the event is already completed.
+   * Stores events and the cursor for the next request, in one transaction. The events can be
+   * processed immediately. Ignores an event whose ID is stored, even if the event is already
+   * completed.
    */
   saveEvents(events: readonly ServiceEvent[], cursor?: string): MaybePromise<void>;
   cursor(): MaybePromise<string | undefined>;

@@ -22,8 +22,8 @@ import {
 } from "./test/kit.ts";
 
 /**
- * On PostgreSQL, these tests run only in the long form, because store.test.ts and shop.test.ts
- * already run on both databases.
+ * On PostgreSQL, these tests run only in `npm run test:long`. The shorter test run already covers
+ * PostgreSQL with store.test.ts and shop.test.ts.
  */
 const onPostgres = { skip: process.env.TESTS !== "long" && "on PostgreSQL: npm run test:long" };
 
@@ -43,7 +43,7 @@ describeOnEach(
         delivered.push(reference);
       };
 
-    /** Each function returns an event that the shop cannot process, or cannot process yet. */
+    /** Each function returns an event at which a loop that processes events in order would stop. */
     const poisons: Record<string, (shop: ReturnType<typeof openShop>) => Promise<ServiceEvent>> = {
       async "whose goods cannot be delivered"(shop) {
         const order = await paidOrder(shop);
@@ -137,7 +137,7 @@ describeOnEach(
       assert.deepEqual(world.delivered, [order.reference]);
     });
 
-    test("a delivery that ends too late does not overwrite another server's changes", async () => {
+    test("a slow delivery does not overwrite changes that another server has made", async () => {
       const store = await newStore();
       let calls = 0;
       let end = () => {};
@@ -188,7 +188,7 @@ describeOnEach(
       assert.deepEqual([world.delivered, world.warnings], [[], []]);
     });
 
-    /** Opens a store that records each delay, and does not wait. */
+    /** Opens a store that records the delay before each retry, but retries immediately. */
     async function newHastyStore() {
       const inner = await newStore();
       const delays: [retries: number, afterMs: number][] = [];

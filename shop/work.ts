@@ -1,6 +1,7 @@
-// Processes the stored events. Each event is proved with the chain's current state, so an old event
-// cannot set an order to an older state. A failing event is retried later, and does not delay the
-// events of other addresses, unless eight events hang simultaneously.
+// Processes the stored events. The shop proves each event with the chain's current state. An old
+// event therefore cannot return an order to an earlier state. The shop retries a failing event
+// later. Until then, the shop continues with the events of other addresses, unless eight events
+// hang simultaneously.
 
 import { within } from "executable-address/client/internal";
 import {
@@ -24,12 +25,14 @@ type WorkParts = ProveEventOptions &
  * different address. If one event waits for a slow node, the other events continue.
  */
 const eventsAtOnce = 8;
-/** The time from an event's time limit (`patienceMs`) to the end of the event's claim. */
+/**
+ * The claim of an event lasts this much longer than the time limit for processing (`patienceMs`).
+ */
 const claimMsMore = 5_000;
 
 /**
  * The maximum number of retries of an event. The delay before a retry doubles from 1 s up to ten
- * minutes, so fifty retries take about seven hours.
+ * minutes. Fifty retries take about seven hours.
  */
 const retriesMax = 50;
 const delayMs = (retries: number) => Math.min(1000 * 2 ** retries, 600_000);
@@ -105,13 +108,13 @@ export function openWork(parts: WorkParts) {
 
 /**
  * Proves an event and applies the proved fact to the event's order.
- * @returns false if the chain does not show the event's fact at the required depth yet. The event
- * must then be retried
+ * @returns false if the fact is not on the chain yet or has too few confirmations. In this case,
+ *   the event must be retried later
  */
 async function processEvent(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const { address } = event.data;
   const order = (await parts.store.findByAddress(address)) ?? (await parts.restoreOne(event.data));
-  // An address without an order was not requested by this shop.
+  // Without an order, this shop did not request the address. There is nothing to do.
   if (!order) return true;
   const { rpcs, quorum, confirmations, factory, keccak } = parts;
   const fact = await proveEvent(event, order.record, {

@@ -1,5 +1,4 @@
-// Tests the built pages: the sizes of their scripts, the origins of their assets, and that no code
-// is inline.
+// Tests the built pages: script sizes, the origins of assets, and the absence of inline code.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -12,9 +11,7 @@ import { gzipSync } from "node:zlib";
 const dist = mkdtempSync(join(tmpdir(), "web-build-"));
 const textOf = (path: string) => readFileSync(join(dist, path), "utf8");
 
-/**
- * Returns the scripts that a page loads at first: its own scripts and everything that they import.
- */
+/** Returns the scripts that a page loads at first: its own scripts and their imports. */
 function scriptsOf(page: string): string[] {
   const found = new Set<string>();
   const visit = (path: string) => {
@@ -83,5 +80,8 @@ describe("the web build", () => {
   });
 });
 
-/** The gzipped size of each page's scripts in bytes. A difference of 300 bytes is allowed. */
+/**
+ * The gzipped size of each page's scripts in bytes. The test accepts a difference of up to 300
+ * bytes.
+ */
 const pinned = { dashboard: 75_100, page: 66_360, receipt: 42_270 };

@@ -1,6 +1,6 @@
 // npm run build -w web: builds the pages into dist/, or into the folder given as an argument. The
-// payment page and the dashboard share only ui/, shown/, and other packages, so a payer never
-// downloads code of the dashboard.
+// payment page and the dashboard share only ui/, shown/, and other packages. A payer therefore
+// never downloads code of the dashboard.
 
 import { join, resolve } from "node:path";
 import tailwindcss from "@tailwindcss/vite";
@@ -29,10 +29,11 @@ await build({
     outDir,
     emptyOutDir: true,
     target: "es2024",
-    // The HTML of each page lists all scripts of the page. If a script were named only in another
-    // script, a phone would need another round trip to find it.
+    // The HTML of each page lists all scripts of the page. Otherwise, a phone would need another
+    // round trip to find imported scripts.
     modulePreload: { polyfill: false },
-    // A data: URL would need `img-src data:` in the pages' Content-Security-Policy.
+    // Does not inline images as data: URLs. The Content-Security-Policy would otherwise need
+    // `img-src data:`.
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: ["index.html", "pay.html"],
@@ -42,8 +43,8 @@ await build({
   },
 });
 
-// A receipt uses a single classic script without imports, because a saved receipt contains a copy
-// of the script.
+// A saved receipt contains a copy of its script. The script is therefore a single classic script
+// without imports.
 await build({
   root,
   configFile: false,

@@ -24,8 +24,8 @@ type Drawing = {
   /** The URL of the service's own payment page. */
   page: string | undefined;
   /**
-   * The view of the payment by a wallet. Undefined until the element knows whether a payment is
-   * already pending.
+   * The nodes that show a payment by a browser wallet. Undefined until the element knows whether
+   * such a payment is already pending.
    */
   wallet: { drawn: readonly Node[]; isInProgress: boolean } | undefined;
   /** One button per wallet. */
@@ -151,10 +151,7 @@ export function button(part: string, text: string, press: () => void): HTMLButto
   return made;
 }
 
-/**
- * The squares are dark on white in every color scheme, because many scanners cannot read other
- * colors.
- */
+/** The squares are dark on white in every color scheme. Many scanners cannot read other colors. */
 function qr(address: Hex, label: string): SVGElement {
   const { size, path } = drawQr(address);
   return svg({ part: "qr", role: "img", "aria-label": label, viewBox: `0 0 ${size} ${size}` }, [

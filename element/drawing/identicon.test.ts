@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { drawIdenticon } from "./identicon.ts";
 
 /**
- * Outputs of blo 2.0.0. Each line has the left half of a picture (0: background, 1: foreground, 2:
- * spot) and its three colors.
+ * Outputs of blo 2.0.0. Each entry contains an address, the left half of its picture, and the
+ * picture's three colors. The digits 0, 1, and 2 mean background, foreground, and spot.
  */
 const known = [
   [

@@ -1,7 +1,7 @@
 // Draws the identicon of an address as wallets and block explorers do. The algorithm comes from
-// Ethereum's first wallet. An identicon has eight by eight squares in three colors, and its right
-// half mirrors the left. The random numbers come from a 128-bit xorshift generator whose seed is
-// the address.
+// Ethereum's first wallet. An identicon has eight by eight squares in three colors. Its right half
+// mirrors the left. The random numbers come from a 128-bit xorshift generator whose seed is the
+// address.
 
 /** The attributes of an SVG path that contains all squares of one color. */
 type Squares = { readonly d: string; readonly fill: string };

@@ -1,8 +1,8 @@
 import { encode } from "uqr";
 
 /**
- * Returns a QR code of `text` as an SVG path of unit squares, in a view box of `size`. The code
- * includes the margin of four squares that ISO/IEC 18004 requires.
+ * Returns a QR code of `text` as an SVG path of unit squares. The view box is `size` wide and high.
+ * The code includes the margin of four squares that ISO/IEC 18004 requires.
  */
 export function drawQr(text: string): { size: number; path: string } {
   const { size, data } = encode(text, { ecc: "M", border: 4 });

@@ -34,7 +34,7 @@ export const isFinal = ({ kind }: Fate) =>
 
 const pollMs = 2_000;
 const droppedAfterMs = 60_000;
-/** The number of blocks to search for the payment or its replacement, starting at the request. */
+/** The number of blocks after the request in which the page searches for the payment. */
 const blocksMax = 300;
 
 type Watched = {
@@ -48,9 +48,10 @@ type Transaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; nonce: He
 type Block = { transactions: Transaction[] };
 
 /**
- * Reports each change of a payment's fate until the fate is final or `signal` aborts.
- * @param onFound called with the payment that replaces the stored payment, possibly with a
- *   different hash
+ * Looks up the fate of a payment repeatedly, and reports each result. Stops when the fate is final
+ * or `signal` aborts.
+ * @param onFound called with the updated payment if its transaction is found on the chain. The
+ *   transaction's hash may differ from the stored hash, because a wallet can replace a transaction
  */
 export async function watchPayment(
   provider: WalletProvider,
@@ -100,9 +101,9 @@ export async function watchPayment(
       const isCancel = isSame(found.to ?? "", stored.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
-    // While a tab waits for the wallet, the transaction that was found may be a payment by QR code.
-    // So it does not count as the wallet's payment yet. The next call finds it again, and counts it
-    // if no tab waits any longer.
+    // This transaction may be a payment by QR code from the same account. Therefore, it does not
+    // count as the wallet's payment while a tab waits for the wallet. The next search finds the
+    // transaction again.
     if (!stored.hash && isOpen()) return { kind: "met" };
     isSped ||= stored.hash !== undefined && found.hash !== stored.hash;
     const isFound = stored.hash === undefined || stored.isFound;
@@ -125,8 +126,8 @@ export async function watchPayment(
 /**
  * Searches the blocks after the request for a transaction of the sender.
  *
- * @param progress the last block that was searched without success. The next call continues after
- *   this block, because a wallet may send the transaction late
+ * @param progress the last block that was searched. The next call continues after this block. The
+ *   wallet may not have sent the transaction yet
  * @returns the transaction if it was found. Otherwise, `isEnd` says whether all {@link blocksMax}
  *   blocks were searched
  */

@@ -1,5 +1,5 @@
-// Runs a payment with a browser wallet, from the button to the outcome, across reloads and tabs.
-// The payment page and the element share this state machine.
+// Runs a payment with a browser wallet from the button to the outcome. The payment continues after
+// a reload and in other tabs. The payment page and the element share this state machine.
 
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";
@@ -59,8 +59,8 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       isOpen = requests.isOpen() || (await isOpenInATab(address));
       if (wasOpen !== isOpen) change();
     } else if (!stored.isArrived && (await arrivals.hasArrived(payment, stored, watcher.fate()))) {
-      // A payment that was found on the chain before the wallet responded stays stored, because the
-      // wallet's request may still be open.
+      // If the payment was found before the wallet responded, the wallet's request may still be
+      // open. The payment then stays stored.
       if (findStoredPayment(address)?.hash === stored.hash) {
         if (stored.isFound) storePayment(address, { ...stored, isArrived: true });
         else forgetStoredPayment(address);
@@ -105,7 +105,7 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
     stop() {
       clearInterval(timer);
       watcher.stop();
-      // Keeps a request that is open in the wallet. The next page continues this payment.
+      // Keeps a request that is open in the wallet. The next page can then continue the payment.
       if (!requests.isOpen()) requests.cancel();
       for (const stop of stops) stop();
     },
@@ -183,8 +183,8 @@ function watchStoredPayment({
       const record = now()?.record;
       const stored = record && findStoredPayment(record.address);
       const provider = wallets.find(({ info }) => info.rdns === stored?.rdns)?.provider;
-      // The key contains only whether there is a hash, so a replacement transaction does not
-      // restart the watch.
+      // The key contains only whether there is a hash. A replacement of the transaction changes the
+      // hash, but must not restart the watch.
       const isRequested = stored?.hash === undefined;
       const key =
         stored && provider ? `${stored.from} ${stored.nonce} ${stored.sinceMs} ${isRequested}` : "";
@@ -215,8 +215,8 @@ function watchStoredPayment({
 }
 
 /**
- * The maximum number of proof requests after each change of the status. The page retries, because
- * the service may build the proof at an older block than the status.
+ * The maximum number of proof requests after each change of the status. The service may build a
+ * proof at an older block than the status. One request may then not be enough.
  */
 const proofsMax = 5;
 

@@ -1,4 +1,4 @@
-// Calls a browser wallet (EIP-1193) without a library, because a page needs only about ten of its
+// Calls a browser wallet (EIP-1193) without a library. A page needs only about ten of a wallet's
 // methods.
 
 import { fromQuantity } from "executable-address/status";
@@ -43,10 +43,11 @@ export class PaymentRefused extends Error {
 export const nodeMs = 15_000;
 
 /**
- * Settles with `promise`, or rejects after `ms` or when `signal` aborts. A request to a wallet
- * cannot be withdrawn, so the wallet's window stays open.
+ * Settles like `promise`. Rejects earlier if `ms` milliseconds pass or `signal` aborts. A request
+ * to a wallet cannot be withdrawn, so the wallet's window stays open.
  *
- * @throws {PaymentRefused} `silent` after `ms`, `canceled` if `signal` aborts
+ * @throws {PaymentRefused} of kind `silent` if the time passes, or of kind `canceled` if `signal`
+ *   aborts
  */
 export function settleWithin<T>(promise: Promise<T>, signal?: AbortSignal, ms = 0): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -90,8 +91,9 @@ export async function askQuantity(
 }
 
 /**
- * The error codes of EIP-1193 and EIP-1474: the user rejected the request, or another request is
- * already open.
+ * The error codes of EIP-1193 and EIP-1474:
+ * - The user rejected the request.
+ * - Another request is already open.
  */
 const rejectedCode = 4001;
 const pending = -32002;

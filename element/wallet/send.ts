@@ -45,10 +45,11 @@ export type Order = {
 };
 
 /**
- * Requests a payment from a wallet. During the request, the payment is stored ({@link
- * findStoredPayment}), and no other tab of this browser can request a payment for the address.
- * @throws {PaymentRefused} if nothing was sent, or if the wallet does not report whether it sent
- *   something
+ * Requests a payment from a wallet. The payment is stored during the request ({@link
+ * findStoredPayment}). No other tab of this browser can request a payment for the address
+ * meanwhile.
+ * @throws {PaymentRefused} if nothing was sent, or if the wallet does not report whether it sent a
+ *   transaction
  */
 export const sendPayment = (provider: WalletProvider, rdns: string, order: Order) =>
   alone(order.record.address, () => settleWithin(sendAlone(provider, rdns, order), order.signal));
@@ -86,8 +87,9 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
   try {
     const hash = await ask<Hex>(provider, "eth_sendTransaction", [transaction]);
     storePayment(address, { ...stored, hash });
-    // The user may have changed the account or the nonce in the wallet. If the node does not know
-    // the transaction yet, the requested account and nonce stay stored.
+    // The user may have changed the account or the nonce in the wallet. The stored payment is
+    // therefore updated from the sent transaction. If the node does not know the transaction yet,
+    // the requested values stay stored.
     const sent = await findSent(provider, hash).catch(() => undefined);
     if (sent && isSame(findStoredPayment(address)?.hash ?? "", hash))
       storePayment(address, { ...stored, ...sent });
@@ -111,10 +113,7 @@ export async function connect(provider: WalletProvider): Promise<Hex> {
 
 const nameLock = (address: Hex) => `payment:${address}`;
 
-/**
- * Returns whether a tab of this browser is waiting for a wallet's response to a payment request for
- * `address`.
- */
+/** Returns whether a tab of this browser is waiting for a wallet to pay `address`. */
 export async function isOpenInATab(address: Hex): Promise<boolean> {
   const { held = [] } = (await navigator.locks?.query().catch(() => undefined)) ?? {};
   return held.some(({ name }) => name === nameLock(address));
@@ -154,8 +153,8 @@ async function requireChain(provider: WalletProvider, chainId: number): Promise<
 }
 
 /**
- * Switches the wallet to a chain, and then asks the wallet for its current chain. A wallet that
- * only claims to have switched would pay on the wrong chain.
+ * Switches the wallet to a chain, and then asks the wallet for its current chain. A wallet may
+ * report a switch but stay on its chain. The wallet would then pay on the wrong chain.
  */
 async function changeChain(
   provider: WalletProvider,
@@ -223,8 +222,8 @@ function findWalletChain(chainId: number): WalletChain | undefined {
 type Transfer = { from: Hex; token: Hex; amount: string; data: Hex };
 
 /**
- * Uses the wallet's own node to check that the transfer would succeed and that the account has
- * enough tokens, and enough native coin for the fee.
+ * Asks the wallet's own node whether the transfer would succeed. Also checks the account's token
+ * balance, and its native coin for the fee.
  */
 async function requireMeans(
   provider: WalletProvider,

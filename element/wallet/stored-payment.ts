@@ -1,6 +1,6 @@
-// Stores the payment that this browser requests from a wallet, from just before the request until
-// the outcome is final. Without the stored payment, a reloaded page or a second tab could offer to
-// pay again.
+// Stores the payment that this browser requests from a wallet. The payment stays stored from just
+// before the request until its outcome is final. Without the stored payment, a reloaded page or a
+// second tab could offer to pay again.
 
 import { type Hex, isAddress, isHash } from "executable-address";
 import { forget, recall, remember } from "../storage.ts";
@@ -19,7 +19,7 @@ export type StoredPayment = {
   sinceMs: number;
   /** The newest block when the payment was requested. */
   fromBlock: number;
-  /** True if `hash` was found on the chain, because the wallet had returned no hash. */
+  /** True if the wallet returned no hash, and the transaction was found on the chain instead. */
   isFound?: boolean;
   /** True if the payment's transaction has reached the address. */
   isArrived?: boolean;

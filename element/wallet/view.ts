@@ -10,7 +10,7 @@ import type { Refusal } from "./provider.ts";
 import type { Order, Step } from "./send.ts";
 import type { StoredPayment } from "./stored-payment.ts";
 
-/** The data about the address that a wallet payment needs. */
+/** The inputs of a payment by a browser wallet. */
 export type PaymentNow = {
   readonly record: AddressRecord;
   readonly standing: Standing;
@@ -19,7 +19,7 @@ export type PaymentNow = {
   readonly walletChain: Order["walletChain"];
 };
 
-/** A value in a message. Each page formats values in its own way. */
+/** A value in a message. The payment page and the element format values differently. */
 export type Value =
   | { is: "amount"; units: string }
   | { is: "coin"; wei: string }
@@ -37,13 +37,13 @@ export type Message = {
 
 export type WalletView = {
   /**
-   * - `offered`: nothing is pending
-   * - `preparing`: nothing was requested yet, and the payer can cancel
-   * - `asking`: the wallet may have an open request
-   * - `decline`: the payer must reject the request that is open in the wallet
-   * - `sent`: a transaction is pending, or its outcome is unknown
-   * - `failed`: the transaction paid nothing
-   * - `settled`: the address is paid, but a request may still be open in the wallet
+   * - `offered`: no payment is pending.
+   * - `preparing`: the page has not asked the wallet to sign yet, and the payer can cancel.
+   * - `asking`: a request may be open in the wallet.
+   * - `decline`: the payer must reject the request that is open in the wallet.
+   * - `sent`: a transaction is pending or its outcome is unknown.
+   * - `failed`: the transaction paid nothing.
+   * - `settled`: the address is paid, but a request may still be open in the wallet.
    */
   readonly is: "offered" | "preparing" | "asking" | "decline" | "sent" | "failed" | "settled";
   readonly title?: keyof ElementWords;

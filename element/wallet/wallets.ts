@@ -14,7 +14,7 @@ export type Wallet = {
   readonly provider: WalletProvider;
 };
 
-/** The identifier to use for `window.ethereum`, which reports no `rdns`. */
+/** The page's own identifier for the wallet in `window.ethereum`. This wallet reports no `rdns`. */
 const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 
@@ -48,7 +48,7 @@ const nameMax = 40;
 
 /**
  * Returns the wallet's own name if it is safe to show.
- * @param injected the name to show for `window.ethereum`, which has no name
+ * @param injected the name to show for the wallet in `window.ethereum`, which reports no name
  */
 export function sayWalletName({ info }: Wallet, injected: string): string {
   if (info.rdns === injectedRdns) return injected;

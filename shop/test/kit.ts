@@ -1,4 +1,4 @@
-// Opens a shop for tests with any store of the kit, on a real chain with the real service.
+// Opens a shop for tests with any store, on a real chain with the real service.
 
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
@@ -33,7 +33,7 @@ export let referenceKey: string;
 /** Creates an address with the client ID from the shop's page, as anyone can. */
 export let createAsPage: (intent: object, reference: string) => Promise<number>;
 export let postgres: TestPostgres;
-/** Opens an empty store of the tested kind. */
+/** Opens an empty store of the kind that the current suite tests. */
 export let newStore: () => Promise<ShopStore>;
 let names = 0;
 
@@ -62,7 +62,10 @@ const kinds: Record<string, typeof newStore> = {
   sqlite: async () => sqliteStore(new DatabaseSync(":memory:")),
   postgres: async () => postgresStore(postgres.newPool(await postgres.newDatabase())),
 };
-/** @param options the suite's options on PostgreSQL */
+/**
+ * Defines a suite that runs once with each kind of store.
+ * @param options options of the test runner, which apply only to the suite on PostgreSQL
+ */
 export const describeOnEach = (name: string, define: () => void, options = {}) => {
   for (const [kind, open] of Object.entries(kinds))
     describe(`${name}, on ${kind}`, kind === "postgres" ? options : {}, () => {

@@ -1,4 +1,4 @@
-// Runs a webhook receiver and its shop over HTTP on a free port, for tests of try-receiver.
+// Runs a webhook receiver and its shop over HTTP, for tests of try-receiver.
 
 import type { Hex } from "executable-address";
 import { serve } from "../../address/test/serve.ts";
@@ -25,7 +25,7 @@ const orderIntent = () => ({
   expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
 });
 
-/** @param open receives the settings that try-receiver prints for `port` */
+/** @param open creates the receiver from the settings that try-receiver prints */
 export async function serveReceiver(open: (settings: Record<string, string>) => Receiver) {
   const port = await freePort();
   const receiver = open({ ...settingsAt(port) });

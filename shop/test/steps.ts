@@ -1,5 +1,5 @@
-// A correct webhook receiver in memory. Tests of try-receiver replace some of its steps by faulty
-// steps.
+// A correct webhook receiver in memory. The tests in mutants.test.ts replace some of the receiver's
+// steps with faulty steps.
 
 import type { AddressRecord } from "executable-address";
 import { createClient } from "executable-address/client";
@@ -17,7 +17,10 @@ export type Order = { readonly reference: string; readonly record: AddressRecord
 /** The replaceable steps of a receiver. */
 type Steps = {
   verify(body: string, headers: Headers): Promise<ServiceEvent>;
-  /** Called before the response. If this function throws, the response is 400. */
+  /**
+   * Called before the receiver responds to a delivery. If this function throws, the receiver
+   * responds with 400.
+   */
   accept(event: ServiceEvent): unknown;
   find(event: ServiceEvent): Order | undefined;
   prove(event: ServiceEvent, order: Order): Promise<ProvedEvent>;
@@ -94,5 +97,5 @@ export function openReceiver(settings: Record<string, string>, flaw: Flaw): Rece
   };
 }
 
-/** Returns the steps that replace the correct steps. */
+/** Returns the faulty steps that replace correct steps of the receiver. */
 export type Flaw = (tools: Tools) => Partial<Steps>;

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// `executable-address-shop` in a clone of the repository. This file starts the program through
-// scripts/run.js, because the current Node may be too old for the sources. The published package
-// contains cli.js instead.
+// Runs `executable-address-shop` in a clone of the repository. Uses scripts/run.js, because the
+// current Node may be too old to run TypeScript. The published package contains cli.js instead.
 
 import { fileURLToPath } from "node:url";
 

@@ -1,6 +1,6 @@
 // A simulated chain in memory for testing webhook receivers. The blocks have real headers, account
-// proofs, and receipts, so a receiver can prove facts as on a real chain. The chain can be slow,
-// stop responding, or reorganize.
+// proofs, and receipts. A receiver can therefore prove facts as on a real chain. The chain can be
+// slow, stop responding, or reorganize.
 
 import {
   type AddressRecord,
@@ -34,7 +34,7 @@ import {
 import type { Payment } from "executable-address/webhook";
 
 type Account = { readonly code: Uint8Array; readonly balance: bigint };
-/** The state after a block, by lowercase address. */
+/** The accounts after a block, by lowercase address. */
 type State = ReadonlyMap<string, Account>;
 type Block = {
   readonly json: Json & { hash: Hex };
@@ -84,8 +84,8 @@ export function openTryChain(chainId: number) {
       mine(change(record, { code, balance: left }), { input, log });
     },
     /**
-     * Mines a transaction that returns the balance to `recovery` after the expiry, without running
-     * the calls.
+     * Mines a transaction that returns the balance to `recovery`, as anyone can do after the
+     * expiry. The calls do not run.
      */
     recover(record: AddressRecord): void {
       const held = blocks.at(-1)!.state.get(record.address.toLowerCase())?.balance ?? 0n;
@@ -119,7 +119,10 @@ export function openTryChain(chainId: number) {
   };
 }
 
-/** Returns the latest transfer to the record's address, or undefined if it was in another token. */
+/**
+ * Returns the latest transfer to the record's address. Returns undefined if there is none, or if
+ * the transfer is not in the intent's token.
+ */
 function findPayment(
   blocks: readonly Block[],
   { address, intent }: AddressRecord,
@@ -136,7 +139,8 @@ function findPayment(
 }
 
 /**
- * A transaction's calldata and its only log. The sender is missing, because no receiver needs it.
+ * A transaction with one log. Transactions have no sender here, because webhook receivers do not
+ * need it.
  */
 type Transaction = { input: string; log: { address: Hex; topics: string[]; data: string } };
 type Content = {

@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import type { ServiceEvent } from "executable-address/webhook";
 
 export type Spoiled = {
-  /** A secret that the receiver does not have. */
+  /** The secret that signs the delivery instead of the endpoint's secret. */
   readonly secret?: string;
   readonly secondsAgo?: number;
   /** Returns the signature header to send instead of the valid one. */
@@ -13,7 +13,7 @@ export type Spoiled = {
   readonly write?: (event: ServiceEvent) => string;
   /** The value of the `webhook-id` header to send instead of the event's ID. */
   readonly id?: string;
-  /** A body to send that differs from the signed body. */
+  /** The body to send instead of the signed body. */
   readonly body?: string;
 };
 

@@ -1,6 +1,6 @@
 // Tests try-receiver with receivers that have one flaw each. Each flaw would make a shop lose
-// money, goods, or orders. A receiver must fail the check for its flaw. The receiver must also pass
-// the check of a plain delivery, unless the flaw prevents any delivery.
+// money, goods, or orders. Each receiver must fail the check that looks for its flaw. Each receiver
+// must pass the check `plain`, unless the flaw also affects ordinary orders.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -28,8 +28,8 @@ const isReferenceOf =
     order.reference === (data.reference ?? data.claimedReference);
 
 /**
- * Receivers with one flaw each, by the name of the flaw. `fails` is the check that must find the
- * flaw. `failsPlain` is true if a receiver with the flaw also fails the check {@link plain}.
+ * Receivers that have one flaw each. The key names the flaw. `fails` is the check that must find
+ * the flaw. `failsPlain` is true if the receiver also fails the check {@link plain}.
  */
 const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> = {
   "trusts every signed event": {
@@ -40,14 +40,14 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "finds the order by the event's reference": {
-    fails: "delivers nothing for a payment to a foreign address that claims the order's reference",
+    fails: "delivers nothing if an unrelated address that claims the order's reference is executed",
     flaw: ({ orders, client, proof }) => ({
       find: (event) => orders.find(isReferenceOf(event)),
       prove: (event) => proveEvent(event, client, proof),
     }),
   },
   "finds the order by reference if the event says that the API key created the address": {
-    fails: "delivers nothing if an event reports a foreign address as created by the shop",
+    fails: "delivers nothing if an event claims that the shop created an unrelated address",
     flaw: ({ orders, client, proof }) => ({
       find: (event) =>
         event.data.createdBy === "api_key" ? orders.find(isReferenceOf(event)) : undefined,
@@ -55,7 +55,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "proves the event's address, but delivers the order of the event's reference": {
-    fails: "delivers nothing for a reference from another order's event",
+    fails: "delivers nothing if another order's event contains this order's reference",
     flaw: ({ orders, isNew, send }) => ({
       deliver(_, __, event) {
         const order = orders.find(isReferenceOf(event));
@@ -64,7 +64,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "proves before the response, and responds 2xx if the node is down": {
-    fails: "delivers once the node responds again",
+    fails: "delivers after the node responds again",
     flaw: ({ handle }) => ({ accept: (event) => handle(event).catch(() => {}) }),
   },
   "proves before the response": {
@@ -138,7 +138,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "requires a funded event before the executed event": {
-    fails: "delivers once if executed arrives before funded",
+    fails: "delivers once if address.executed arrives before address.funded",
     failsPlain: true,
     flaw: ({ isNew }) => {
       const funded = new Set<string>();
@@ -218,7 +218,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "cancels the order whenever money is returned": {
-    fails: "delivers a paid order after a return on a different chain",
+    fails: "delivers a paid order after money was returned on a different chain",
     flaw: ({ orders }) => {
       const canceled = new Set<string>();
       return {
@@ -266,7 +266,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "reads the receipt of a payment without comparing the recipient": {
-    fails: "delivers nothing if an event reports another order's payment",
+    fails: "delivers nothing if an event attributes another order's payment to this order",
     flaw: ({ proof }) => ({
       async prove(event, { record }) {
         const { payment } = event.data;
@@ -297,7 +297,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
 
 /**
  * Runs the checks named in `only`, or all checks.
- * @returns the checks that fail
+ * @returns the names of the checks that fail
  */
 async function tryAll(
   open: (settings: Record<string, string>) => Receiver,
@@ -331,7 +331,7 @@ describe("try-receiver", { concurrency: true }, () => {
     assert.deepEqual(await tryAll(openDocumented), []);
   });
 
-  test("each check has exactly one receiver with a flaw that the check must find", () => {
+  test("each check is tested with one flawed receiver", () => {
     const found = Object.values(mutants).flatMap(({ fails, failsPlain }) =>
       failsPlain ? [plain, fails] : [fails],
     );
@@ -339,7 +339,7 @@ describe("try-receiver", { concurrency: true }, () => {
   });
 });
 
-/** Opens a receiver with the code from docs/webhooks.md, a timer, and a table of goods. */
+/** Opens a receiver with the code from docs/webhooks.md. */
 function openDocumented(settings: Record<string, string>): Receiver {
   const page = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
   const [, code = ""] = /```js\n(import \{ proveEvent[\s\S]*?)```/.exec(page) ?? [];

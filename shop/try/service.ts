@@ -1,5 +1,6 @@
-// A simulated service in memory for testing webhook receivers. The service creates addresses and
-// also acts as the chain's node, but keeps no history.
+// A simulated service in memory for testing webhook receivers. The service creates addresses, and
+// also answers JSON-RPC requests like a node. The service's lists of events and addresses are
+// always empty.
 
 import {
   type AddressRecord,
@@ -20,7 +21,7 @@ export type TryAnswer = { readonly status: number; readonly body: unknown };
 export type Made = {
   readonly record: AddressRecord;
   readonly reference: string | null;
-  /** True if the address was created with the client ID from the shop's page, which is public. */
+  /** True if the address was created with the shop page's client ID, which is public. */
   readonly isStrange?: boolean;
 };
 

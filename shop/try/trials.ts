@@ -1,5 +1,5 @@
-// The trials of a receiver: genuine, forged, and repeated events, other orders, and
-// reorganizations. The name of each trial is the expected behavior.
+// The trials that a webhook receiver must pass. The trials send genuine, forged, and repeated
+// events, and simulate reorganizations. The name of each trial is the expected behavior.
 
 import type { ServiceEvent } from "executable-address/webhook";
 import type { TryChain } from "./chain.ts";
@@ -12,8 +12,8 @@ export type Hands = {
   /** Makes the shop create an order. */
   order(): Promise<Made>;
   /**
-   * Creates an address that the shop did not request. Its reference is null, or copied from one of
-   * the shop's orders. The service stores the address like any other address.
+   * Creates an address that the shop did not request. The address's reference is null or copied
+   * from an order of the shop. The service stores the address like any other address.
    */
   strange(reference: string | null): Made;
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
@@ -22,8 +22,8 @@ export type Hands = {
   /** Retries the delivery every 0.1 s, until the receiver acknowledges it or 10 s have passed. */
   deliver(event: ServiceEvent, spoiled?: Spoiled): Promise<void>;
   /**
-   * Waits for at most `withinMs` until the order was delivered `count` times, and then 1.5 s for
-   * excess deliveries. Returns whether the order was delivered exactly `count` times.
+   * Returns whether the goods of an order were delivered exactly `count` times. Waits up to
+   * `withinMs` for the expected deliveries. Then waits 1.5 s for unexpected deliveries.
    */
   goodsAre(made: Made, count: number, withinMs?: number): Promise<boolean>;
 };
@@ -65,8 +65,9 @@ async function strangeEvent({ chain, strange, eventOf }: Hands, made: Made): Pro
 }
 
 /**
- * Returns an event about the order's address on another chain, where money arrived by mistake or
- * was returned. The order is not affected.
+ * Returns an event about money at the order's address on another chain. The event reports that the
+ * money arrived, or that it was returned. A receiver must not change the order because of this
+ * event.
  */
 async function elsewhere(
   { chain, eventOf }: Hands,
@@ -98,8 +99,8 @@ const rejects = (name: string, spoiled: Spoiled): Trial => ({
 const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGoods: true, run });
 
 /**
- * A receiver must reject deliveries that are not from the service. The receiver must acknowledge
- * all other deliveries, regardless of the event's type.
+ * A receiver must reject deliveries that are not from the service. A receiver must acknowledge all
+ * deliveries from the service, regardless of the event's type.
  */
 const ofDeliveries: readonly Trial[] = [
   rejects("a delivery without a valid signature", { signature: () => "v1,AAAA" }),
@@ -171,7 +172,7 @@ const ofTruths: readonly Trial[] = [
     await hands.deliver(await hands.eventOf(made, "address.payment"));
     return hands.goodsAre(made, 1);
   }),
-  withGoods("delivers once if executed arrives before funded", async (hands) => {
+  withGoods("delivers once if address.executed arrives before address.funded", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     const funded = await hands.eventOf(made, "address.funded");
@@ -183,8 +184,8 @@ const ofTruths: readonly Trial[] = [
 ];
 
 /**
- * A receiver must not deliver because of these events. Some events are false, and some are true but
- * report no execution of the order.
+ * A receiver must not deliver goods because of these events. Some of the events contain false
+ * statements. The others are true, but do not report an execution of the order.
  */
 const ofLies: readonly Trial[] = [
   withGoods("delivers nothing for an order that is only funded", async (hands) => {
@@ -199,8 +200,8 @@ const ofLies: readonly Trial[] = [
     hands.chain.recover(made.record);
     await hands.deliver(await hands.eventOf(made, "address.recovered"));
     const isRight = await hands.goodsAre(made, 0);
-    // Removes the block whose time is after the expiry. With this block, the orders of later trials
-    // would already be expired when the shop creates them.
+    // Removes the newest block, because its time is after the order's expiry. Otherwise, the orders
+    // of the next trials would expire almost immediately.
     hands.chain.takeBack(1);
     return isRight;
   }),
@@ -210,40 +211,49 @@ const ofLies: readonly Trial[] = [
     await hands.deliver(await hands.eventOf(made, "address.reverted"));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing for a reference from another order's event", async (hands) => {
-    const [made, other] = [await hands.order(), await paid(hands)];
-    const event = structuredClone(await hands.eventOf(other, "address.executed"));
-    event.data.reference = made.reference;
-    await hands.send(event);
-    return hands.goodsAre(made, 0);
-  }),
+  withGoods(
+    "delivers nothing if another order's event contains this order's reference",
+    async (hands) => {
+      const [made, other] = [await hands.order(), await paid(hands)];
+      const event = structuredClone(await hands.eventOf(other, "address.executed"));
+      event.data.reference = made.reference;
+      await hands.send(event);
+      return hands.goodsAre(made, 0);
+    },
+  ),
   withGoods("delivers nothing for an event of a single payment", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     await hands.deliver(await hands.eventOf(made, "address.payment"));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers nothing if an event reports another order's payment", async (hands) => {
-    const [made, other] = [await hands.order(), await paid(hands)];
-    const event = structuredClone(await hands.eventOf(other, "address.payment"));
-    Object.assign(event.data, { address: made.record.address, reference: made.reference });
-    event.data.status.address = made.record.address;
-    await hands.send(event);
-    return hands.goodsAre(made, 0);
-  }),
+  withGoods(
+    "delivers nothing if an event attributes another order's payment to this order",
+    async (hands) => {
+      const [made, other] = [await hands.order(), await paid(hands)];
+      const event = structuredClone(await hands.eventOf(other, "address.payment"));
+      Object.assign(event.data, { address: made.record.address, reference: made.reference });
+      event.data.status.address = made.record.address;
+      await hands.send(event);
+      return hands.goodsAre(made, 0);
+    },
+  ),
   withGoods("delivers nothing for a payment that arrived on a different chain", async (hands) => {
     const [made, other] = [await hands.order(), await paid(hands)];
     await hands.deliver(await elsewhere(hands, made, "address.payment", other));
     return hands.goodsAre(made, 0);
   }),
-  withGoods("delivers a paid order after a return on a different chain", async (hands) => {
-    const [made, other] = [await hands.order(), await paid(hands)];
-    await hands.deliver(await elsewhere(hands, made, "address.recovered", other));
-    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
-    hands.chain.execute(made.record);
-    await hands.deliver(await hands.eventOf(made, "address.executed"));
-    return hands.goodsAre(made, 1);
-  }),
+  withGoods(
+    "delivers a paid order after money was returned on a different chain",
+    async (hands) => {
+      const [made, other] = [await hands.order(), await paid(hands)];
+      await hands.deliver(await elsewhere(hands, made, "address.recovered", other));
+      hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+      hands.chain.execute(made.record);
+      await hands.deliver(await hands.eventOf(made, "address.executed"));
+      return hands.goodsAre(made, 1);
+    },
+  ),
   withGoods("delivers nothing if an unpaid order is reported as executed", async (hands) => {
     const made = await hands.order();
     await hands.send(await borrowed(hands, made, await paid(hands)));
@@ -256,7 +266,7 @@ const ofLies: readonly Trial[] = [
     return hands.goodsAre(made, 0);
   }),
   withGoods(
-    "delivers nothing for a payment to a foreign address that claims the order's reference",
+    "delivers nothing if an unrelated address that claims the order's reference is executed",
     async (hands) => {
       const made = await hands.order();
       await hands.send(await strangeEvent(hands, made));
@@ -264,7 +274,7 @@ const ofLies: readonly Trial[] = [
     },
   ),
   withGoods(
-    "delivers nothing if an event reports a foreign address as created by the shop",
+    "delivers nothing if an event claims that the shop created an unrelated address",
     async (hands) => {
       const made = await hands.order();
       const event = structuredClone(await strangeEvent(hands, made));
@@ -317,7 +327,7 @@ const ofChains: readonly Trial[] = [
       return hands.goodsAre(made, 1);
     },
   ),
-  withGoods("delivers once the node responds again", async (hands) => {
+  withGoods("delivers after the node responds again", async (hands) => {
     const made = await paid(hands);
     const event = await hands.eventOf(made, "address.executed");
     hands.chain.trouble.isSilent = true;

@@ -1,4 +1,4 @@
-// Tests the command as a user runs it. mutants.test.ts tests which flaws the command finds, and
+// Tests the command as a user runs it. mutants.test.ts tests which flaws the command finds.
 // e2e/shop.test.ts runs the command with the example shop.
 
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
-// `try-receiver URL`: simulates the service and a chain's node, lets the receiver's shop create
-// orders, and checks how the receiver handles events.
+// `try-receiver URL`: checks how a webhook receiver handles events. The command simulates the
+// service and a chain's node, and lets the receiver's shop create orders.
 
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
@@ -30,10 +30,10 @@ const token = formatAddress(fromHex(`0x${"70".repeat(20)}`));
 const given = { chainId: 31_337, token, symbol: "DUSD" };
 const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 const patienceMs = 10_000;
-/** The time that a trial waits for a wrong delivery before the trial passes. */
+/** How long a trial waits before it concludes that the receiver makes no further deliveries. */
 const settleMs = 1500;
 
-/** The settings for the receiver. The settings are not secret. */
+/** The settings for the tested receiver. The settings contain no real secrets. */
 export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
   BASE: `http://127.0.0.1:${port}/v1`,
   RPC_URL: `http://127.0.0.1:${port}/rpc`,
@@ -147,7 +147,7 @@ async function eventOf(
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
   const settled = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
   const transactionHash = (payment ?? settled)?.transactionHash ?? null;
-  // Anyone who has the client ID from the shop's page can create an address with any reference.
+  // The client ID on the shop's page lets anyone create an address with any reference.
   const names = isStrange
     ? { reference: null, claimedReference: reference, createdBy: "client_id" as const }
     : { reference, claimedReference: null, createdBy: "api_key" as const };
@@ -166,8 +166,8 @@ async function eventOf(
 }
 
 /**
- * Returns an address whose calls pay the address's creator. Anyone can create such an address with
- * the reference of a shop's order.
+ * Returns an address whose calls pay an attacker. Anyone can create such an address, even with the
+ * reference of a shop's order.
  */
 function strangeOrder(reference: string | null): Made {
   const stranger = formatAddress(fromHex(`0x${"66".repeat(20)}`));

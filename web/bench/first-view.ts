@@ -1,6 +1,6 @@
-// Measures the time from the start of the navigation until the payer sees the QR code. Opens the
-// payment page of an address on a real chain in Chromium, each time with a new browser profile.
-// Also prints the requests of the slowest page load.
+// Measures the time from the start of the navigation until the payer sees the QR code. Each run
+// opens a payment page in Chromium with a new browser profile. The address is on a real chain. Also
+// prints the requests of the slowest page load.
 
 import { launchBrowser } from "../../e2e/browser/browser.ts";
 import { createOrder } from "../../e2e/browser/pay-page.ts";

@@ -59,7 +59,7 @@ export function ActivityPage() {
 
 const Nothing = () => <span className="text-soft">–</span>;
 
-/** If an event has no text, shows its code. */
+/** Returns the text of an event in the audit log. If there is no text, returns the event's code. */
 const sayEvent = (event: string, say: Say) => {
   const key = `event_${event}`;
   return key in en ? say(key as Key) : event;

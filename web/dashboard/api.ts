@@ -5,7 +5,10 @@ import { request } from "./request.ts";
 
 export type * from "../../service/http/dashboard/answers.ts";
 
-/** By default, the service chooses the name, grants every scope, and sets no expiry. */
+/**
+ * The fields of a new API key. By default, the service chooses a name, grants every scope, and sets
+ * no expiry.
+ */
 export type NewApiKey = { name?: string; scopes?: Answers.Scope[]; expiresAt?: string | null };
 
 const dashboard = "/dashboard/api";
@@ -20,8 +23,8 @@ export const api = {
   account: () => request<Answers.SpendingAccount>("GET", `${dashboard}/account`),
   credentials: () => request<Answers.Credentials>("GET", `${dashboard}/credentials`),
   /**
-   * `prefix` identifies the key that the page shows. If two users rotate it simultaneously, only
-   * one rotation succeeds.
+   * Rotates the API key that the page shows. `prefix` is the beginning of this key. If two users
+   * rotate the same key simultaneously, only one rotation succeeds.
    */
   rotateApiKey: (prefix: string) =>
     request<Answers.Made<"apiKey">>("POST", `${dashboard}/credentials/api-key/rotate`, { prefix }),

@@ -10,14 +10,14 @@ type HeadingProps = { title: string; children?: ReactNode };
 let current: string | undefined;
 
 /**
- * After navigation, moves the focus to the heading, so that screen readers continue there. Does not
- * do this on the first page, where the skip link must come first.
+ * After navigation, moves the focus to the heading, so that screen readers continue there. The
+ * first page keeps the focus, so that the keyboard still reaches the skip link first.
  */
 export function Heading({ title, children }: HeadingProps) {
   const { say } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
-  // Runs after the heading is rendered, because screen readers announce the title and then continue
-  // from the focused element.
+  // The heading must be rendered before it can get the focus. Screen readers announce the title,
+  // and then continue from the heading.
   useLayoutEffect(() => {
     document.title = `${title} · ${say("brand")}`;
     const replacesAnother = current !== undefined && current !== title;

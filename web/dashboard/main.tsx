@@ -20,7 +20,7 @@ import { Failed } from "./query-state.tsx";
 import { Shell } from "./shell.tsx";
 import { Reset, SignIn, SignUp } from "./sign-in.tsx";
 
-/** Loads the code of these pages separately, so that the sign-in form does not wait for it. */
+/** The code of these pages is loaded separately, so that the sign-in form appears sooner. */
 const AddressPage = lazy(async () => ({
   default: (await import("./addresses/detail.tsx")).AddressPage,
 }));

@@ -7,7 +7,7 @@ import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
 
-/** The chain and the token of an amount. Intents and totals have these fields. */
+/** The chain and the token of an amount. Both intents and the statistics have these fields. */
 export type TokenOnChain = Pick<Intent, "chainId" | "token">;
 
 export const findChain = (
@@ -33,8 +33,8 @@ const sayCoin = (wei: string, { chainId }: Pick<TokenOnChain, "chainId">, say: S
   `${formatUnits(wei, coinDecimals)} ${coins[chainId] ?? say("nativeCoin")}`;
 
 /**
- * Returns text such as "USDC on Base". If the server does not list the token or the chain, the text
- * contains the token's address or the chain ID instead.
+ * Returns text such as "USDC on Base". An unlisted token appears as its address, and an unlisted
+ * chain as its ID.
  */
 export const sayToken = (place: TokenOnChain, chains: readonly Chain[], say: Say): string =>
   say("tokenOn", {
@@ -54,8 +54,7 @@ export const sayCount = (count: number | string): string => formatUnits(`${count
 /**
  * Converts a typed amount to base units: with 6 decimals, `12.5` becomes `12500000`.
  *
- * @returns undefined if the text is zero, not a plain decimal number, or more precise than
- *   `decimals`
+ * @returns undefined if the text is zero, not a plain decimal number, or too precise
  */
 export function parseUnits(text: string, decimals: number): string | undefined {
   const [, whole, fraction = ""] = /^([0-9]{1,60})(?:\.([0-9]+))?$/.exec(text.trim()) ?? [];

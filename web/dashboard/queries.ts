@@ -31,7 +31,7 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 1 && error instanceof Problem && error.status >= 500,
     },
     mutations: {
-      // Removes the request and the response from the cache when the form closes, because they may
+      // Removes the request and the response from the cache when the form closes. Either may
       // contain a password or a key.
       gcTime: 0,
       onError: (error) => {
@@ -44,8 +44,7 @@ export const queryClient = new QueryClient({
 const isSignedIn = () => Boolean(queryClient.getQueryData(["session"]));
 
 /**
- * Removes all data of the account from the cache, so that the next user of this browser cannot see
- * it.
+ * Removes all data of the account from the cache. The next user of this browser must not see it.
  */
 function endSession(why: "ended" | "left") {
   queryClient.removeQueries({ predicate: ({ queryKey }) => !isPublic(queryKey[0]) });
@@ -55,9 +54,7 @@ function endSession(why: "ended" | "left") {
 
 const isPublic = (key: unknown) => ["session", "config", "session-ended"].includes(String(key));
 
-/**
- * Signs out. Requests that the server rejects during the sign-out do not count as an ended session.
- */
+/** Signs out. A query that fails during the sign-out does not show that the session has ended. */
 export const useSignOut = () =>
   useMutation({
     mutationKey: signOutKey,
@@ -88,7 +85,7 @@ export const useOrigins = () => useQuery({ queryKey: ["origins"], queryFn: api.o
 
 /** The number of days for which payments are shown. */
 export const moneyDays = 30;
-/** The interval between requests while the server has not finished counting. */
+/** The interval at which the page polls while the server is still adding up the amounts. */
 const countingMs = 500;
 
 export const useMoney = () =>
@@ -114,8 +111,8 @@ export const useActivity = () =>
   });
 
 /**
- * Reloads the credentials after each change. Also reloads them after a failed change, because
- * another user may have replaced the credential that the page shows.
+ * Reloads the credentials after each change, even a failed one. Another user may have replaced the
+ * credential that the page shows.
  */
 export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Answer>) {
   const client = useQueryClient();
@@ -126,8 +123,8 @@ export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Ans
 }
 
 /**
- * Adds or removes an origin. The server returns the whole list in both cases. The returned list
- * replaces the cached list.
+ * Adds or removes an origin. The server responds to both changes with the new list of origins. This
+ * list replaces the cached list.
  */
 export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   const client = useQueryClient();

@@ -1,4 +1,4 @@
-// The placeholder for data that is loading or could not be loaded.
+// Shows that data is loading or could not be loaded.
 
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
@@ -14,8 +14,9 @@ type Query = {
 };
 
 /**
- * Shows a placeholder while a query is loading, or its error with a retry button. Shows nothing
- * after success. `lines` sets the placeholder's height, and `inCard` puts it in a card.
+ * Shows a placeholder while a query is loading. If the query fails, shows the error and a retry
+ * button. Shows nothing after success. `lines` sets the height of the placeholder. If `inCard` is
+ * true, the placeholder has its own card.
  */
 export function QueryState({ query, lines, inCard = false }: QueryStateProps) {
   const loading = <Loading lines={lines} />;

@@ -23,7 +23,7 @@ describe("makeIntent", () => {
     ]);
   });
 
-  test("makeIntent requests the lowest amount of a payment with a tolerance", () => {
+  test("makeIntent sets `amount` to the smallest amount that the payment accepts", () => {
     const { amount, calls } = makeIntent({ ...payment, least: "24750000" });
     assert.equal(amount, "24750000");
     const [least, most] = [24_750_000n, 25_000_000n];

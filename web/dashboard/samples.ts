@@ -9,7 +9,9 @@ export type SimplePayment = {
   token: Hex;
   /** In base units. */
   amount: string;
-  /** The smallest amount that is accepted, in base units, if it is less than `amount`. */
+  /**
+   * The smallest accepted amount, in base units. Undefined if only the full `amount` is accepted.
+   */
   least?: string | undefined;
   receiver: string;
   /** The address that receives late and excess payments. */

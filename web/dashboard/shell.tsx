@@ -180,8 +180,8 @@ type Target = { path: string; name: string };
 const isMac = /^(Mac|iP)/.test(navigator.platform);
 
 /**
- * A command palette. Ctrl-K (Command-K on a Mac) opens it. The palette finds pages by name, and
- * addresses by their first characters or their reference.
+ * A command palette, which opens with Ctrl-K (Command-K on a Mac). The palette finds pages by name,
+ * and addresses by their first characters or their reference.
  */
 function Palette({ pages }: { pages: readonly Target[] }) {
   const { say } = useSpeech();

@@ -1,5 +1,5 @@
-// Builds the API reference: one documentation page from spec/openapi.json, with a form to try each
-// operation. spec/decisions.md compares this page with existing viewers.
+// Builds the API reference from spec/openapi.json: one page, with a form to try each operation.
+// spec/decisions.md compares this page with existing viewers.
 
 type Schema = {
   $ref?: string;

@@ -1,6 +1,6 @@
 // Builds the documentation pages from the Markdown in docs/ and spec/, and from spec/openapi.json.
-// The pages also work without a server, because they are plain HTML with relative links, one style
-// sheet, and a few classic scripts.
+// The pages are plain HTML with relative links, one style sheet, and a few classic scripts. The
+// pages therefore also work without a server.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
@@ -110,8 +110,8 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
         if (last?.page === page.file) last.text = `${last.text} ${plain(text)}`.slice(0, 600);
         return `<p>${this.parser.parseInline(tokens)}</p>\n`;
       },
-      // A link to a file that is not a page becomes plain text, because the server does not serve
-      // the file.
+      // A link to a file that is not a page becomes plain text. The server does not serve these
+      // files.
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
         const [path = "", heading] = href.split("#");
@@ -127,8 +127,7 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
         const cell = (tag: string) => (each: Tokens.TableCell) =>
           `<${tag}>${this.parser.parseInline(each.tokens)}</${tag}>`;
         const rows = token.rows.map((row) => `<tr>${row.map(cell("td")).join("")}</tr>`);
-        // A column without a name gets no header cell, because screen readers would announce an
-        // empty cell.
+        // A column without a name gets no header cell. Screen readers would announce an empty cell.
         const names = token.header.map((each) => cell(each.text === "" ? "td" : "th")(each));
         const head = `<thead><tr>${names.join("")}</tr></thead>`;
         const body = `<tbody>${rows.join("")}</tbody>`;

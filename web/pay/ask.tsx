@@ -1,6 +1,6 @@
-// Shows how to pay. By default, the QR code contains only the payment address, because money that a
-// wallet sends to this address by mistake can be returned. A payment link also contains the token
-// contract. If a wallet sends money to the token contract by mistake, the money is lost.
+// Shows how to pay. By default, the QR code contains only the payment address. If a wallet sends
+// money to this address by mistake, the money can be returned. A payment link also contains the
+// token contract. If a wallet sends money to the token contract by mistake, the money is lost.
 
 import { isSame, paymentLink, shortAddress } from "executable-address-element/page";
 import { type ReactNode, useState } from "react";
@@ -23,7 +23,7 @@ type Way = (typeof ways)[number][0];
 
 type AskProps = {
   owed: string;
-  /** False if the payment may not complete after the payer has paid. */
+  /** True if the page expects the payment to complete after the payer has paid. */
   isClear: boolean;
   wallets: ReactNode;
 };
@@ -49,7 +49,7 @@ export function Ask({ owed, isClear, wallets }: AskProps) {
             chain={<b>{chainName}</b>}
           />
         </p>
-        {/* A narrow screen has no space for this hint, because the whole card must fit on it. */}
+        {/* Hidden on narrow screens, so that the whole card fits on the screen. */}
         <p className="text-xs text-soft max-sm:hidden">
           {say("ownAddress")} {isClear && say("completesLater")}
         </p>

@@ -23,16 +23,16 @@ type DetailsProps = {
 };
 
 /**
- * Memoized, because these components depend only on the record, but the page is rendered every
- * second.
+ * Memoized, because the page is rendered every second, but these components change only with the
+ * record.
  */
 const StillCalls = memo(Calls);
 const StillOtherwise = memo(Otherwise);
 const StillEvidence = memo(Evidence);
 
 /**
- * On wide screens, the details are expanded beside the card. On narrow screens, they are collapsed
- * below it.
+ * On wide screens, the details are expanded beside the card. On narrow screens, the details are
+ * collapsed below the card.
  */
 const besideFrom = "(width >= 72rem)";
 
@@ -47,8 +47,8 @@ export function Details(props: DetailsProps) {
   const isNeeded =
     hazards.length > 0 || simulation?.outcome === "fails" || standing.state === "executed";
   const isOpen = isNeeded || window.matchMedia(besideFrom).matches;
-  // Collapsed details are not rendered until they are opened. On a phone, they would take up half
-  // of the rendering time until the QR code appears.
+  // Collapsed details are not rendered until the user opens them. On a phone, rendering them would
+  // double the time until the QR code appears.
   const [wasOpened, setOpened] = useState(false);
   return (
     <details
@@ -120,7 +120,7 @@ export function ReturnsCard({ isHidden }: { isHidden: boolean }) {
 }
 
 /**
- * Expands the card about returns. This is a button, because a link would change the URL's fragment,
+ * Expands the card about returns. A link instead of a button would replace the URL's fragment,
  * which can contain the terms.
  */
 function ReturnsButton() {

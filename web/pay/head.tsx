@@ -24,8 +24,8 @@ type HeadProps = {
   standing: Standing;
   news: News;
   /**
-   * True while the page waits for the first status and simulation. The page then hides the time
-   * left unless it knows the chain's time.
+   * True while the page waits for the first status and simulation. During this wait, the page shows
+   * the time left only if it knows the chain's time.
    */
   isWaiting: boolean;
 };
@@ -85,12 +85,15 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   );
 }
 
-/** The maximum number of recipients in the head. The details list all recipients. */
+/**
+ * If an intent has more calls than this, the head of the card lists no recipients. The details list
+ * all recipients.
+ */
 const sharesMax = 4;
 
 /**
  * Summarizes the payment in one sentence. If the payment goes to a few recipients, also lists their
- * shares. After the outcome, the receipt lists who received the money instead.
+ * shares. After the outcome, the receipt replaces this summary.
  */
 function Effect() {
   const { chains, intent, token } = useAbout();
@@ -98,7 +101,8 @@ function Effect() {
   const sentence = sayIntent(intent, chains, say);
   const isListed = sentence.as === "sumTransfers" && intent.calls.length <= sharesMax;
   const shares = isListed ? intent.calls.map((call) => sayCall(call, token, say)!) : [];
-  // As wide as beside the QR code, so that the text keeps its lines when the code disappears.
+  // Limits the width to the space beside the QR code. Otherwise, the lines would wrap differently
+  // after the QR code disappears.
   return (
     <div className="mt-2 max-w-96 text-soft">
       <p>
@@ -178,8 +182,8 @@ const steps: readonly Key[] = ["stepRequested", "stepSent", "paidBy", "stateExec
 type RailProps = { standing: Standing; isSent: boolean };
 
 /**
- * Shows the progress of the payment. Also shows the seconds between two steps if the page was open
- * during both.
+ * Shows the steps of the payment, and marks the completed steps. If the page was open during two
+ * successive steps, also shows the time between them.
  */
 export function Rail({ standing: { state }, isSent }: RailProps) {
   const { say } = useSpeech();

@@ -1,13 +1,13 @@
-// Loads code that is not needed in order to pay: the shop of a link, calls, charts, simulations,
-// and receipts.
+// Loads code that is not needed in order to pay, such as the simulation and the receipt.
 
 import { type ComponentType, lazy, type ReactNode, Suspense } from "react";
 import { useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 
 /**
- * Starts to load a part immediately, because the server may have replaced its files by the time the
- * part is needed. If a part cannot be loaded, the page works without it and offers to retry.
+ * Starts to load a part of the page immediately. Otherwise, an update of the server could replace
+ * the part's file before the part is shown. If the part cannot be loaded, a button reloads the
+ * page. The rest of the page still works.
  */
 function loadLater<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   const first = load().catch(() => undefined);
@@ -47,7 +47,8 @@ const receipts = () => import("./receipt.tsx");
 export const Receipt = later(async () => (await receipts()).Receipt);
 export const OtherMoney = later(async () => (await receipts()).OtherMoney);
 export const Returns = later(async () => (await import("./returns.tsx")).Returns);
-// These three parts appear together, so that the content below them does not move repeatedly.
+// These three parts share one placeholder, so that they appear together. If the parts appeared
+// separately, the content below them would move several times.
 export const WouldHappen = loadLater(
   async () => (await import("./simulation-card.tsx")).WouldHappen,
 );

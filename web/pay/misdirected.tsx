@@ -30,10 +30,7 @@ export function Misdirected({ standing, status }: MisdirectedProps) {
 
 type StraysProps = { strays: readonly TokenAmount[] | null | undefined; owed: string };
 
-/**
- * Warns that the address has received money that is not part of the payment: another token or
- * native coin.
- */
+/** Warns that the address has received money in another token or native coin. */
 function Strays({ strays, owed }: StraysProps) {
   const { intent, sayAmount, sayHeld } = useAbout();
   const { say, language } = useSpeech();

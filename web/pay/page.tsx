@@ -28,7 +28,7 @@ export function Page() {
   const [chains, setChains] = useState<Chain[]>();
   const [attempt, setAttempt] = useState(0);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: an attempt causes another request
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each attempt repeats the requests
   useEffect(() => {
     const stopping = new AbortController();
     const read = () => {
@@ -150,8 +150,8 @@ export type PageRecord =
   | { kind: "malformed" | "missing" | "unreachable" };
 
 /**
- * Reads `/a/{address}` or `#terms=0x…` from the URL. The terms take precedence, because they need
- * no server.
+ * Returns the address from a URL with `/a/{address}`, or the terms from a URL with `#terms=0x…`.
+ * The terms take precedence, because a page with terms needs no server.
  */
 function readSource({ pathname, hash }: { pathname: string; hash: string }): Source {
   const terms = new URLSearchParams(hash.slice(1)).get("terms");
@@ -173,7 +173,7 @@ async function findPageRecord(source: Source, signal: AbortSignal): Promise<Page
   }
   let address: Hex;
   try {
-    // Accepts upper and lower case, because somebody may have typed the link.
+    // Accepts addresses in any letter case, because a user may have typed the link.
     address = parseAddress(source.address.toLowerCase());
   } catch {
     return { kind: "malformed" };

@@ -31,8 +31,8 @@ import { WalletButtons, WalletNotice } from "./wallet/panel.tsx";
 import { useWalletFlow } from "./wallet/wallets.ts";
 
 /**
- * The maximum time that the page waits for the first status and simulation before it shows the QR
- * code. Without this delay, a payer could scan a QR code that disappears a moment later.
+ * The page waits at most this time for the first status and simulation. Without this delay, a payer
+ * could scan a QR code that disappears a moment later.
  */
 const patienceMs = 3_000;
 const tickMs = 1_000;
@@ -98,7 +98,8 @@ export function Payment() {
             <OtherMoney status={news.status} />
           </section>
         )}
-        {/* Hidden until the payment above it has loaded, because the card would otherwise move. */}
+        {/* This card is hidden while the payment above loads. Otherwise, loading the payment would
+            move the card. */}
         <ReturnsCard isHidden={isWaiting} />
       </div>
       <Details {...{ standing, news, simulated, hazards, isFinal }} onRetry={again} />
@@ -114,8 +115,8 @@ type BodyProps = {
 };
 
 /**
- * If the calls can no longer run, shows the receipt. If the calls can still run, shows the received
- * payment and the payment options with their warnings.
+ * If the calls can no longer run, shows the receipt. Otherwise, shows the received payment, the
+ * warnings, and the payment options.
  */
 function Body({ standing, hazards, receipt, children }: BodyProps) {
   const { intent } = useAbout();
@@ -133,7 +134,8 @@ function Body({ standing, hazards, receipt, children }: BodyProps) {
         </p>
       )}
       {receipt}
-      {/* New money for this address can only go to `recovery`. */}
+      {/* When the calls can no longer run, new money would only go to `recovery`. The page then
+          shows no payment options. */}
       {!isOver(standing) && (
         <Doubts standing={standing} hazards={hazards}>
           {children}
@@ -164,8 +166,8 @@ function readReturnTo(search: string): URL | undefined {
 }
 
 /**
- * Links to the shop's page. Anyone can create such a link, so the page shows its host and never
- * opens it automatically.
+ * Links to the shop's page. Anyone can create such a link. The page therefore shows its host and
+ * never opens the link automatically.
  */
 function ReturnTo({ isFinal }: { isFinal: boolean }) {
   const url = readReturnTo(window.location.search);
@@ -214,8 +216,7 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
   const reason = useReason(standing);
   const doubts = standing.doubts.filter((doubt) => doubt in texts) as ShownDoubt[];
   const { isCovered, isPayable, isGrave } = decideOffer(standing, hazards);
-  // A new warning hides the payment options again, because the user has accepted only the earlier
-  // warnings.
+  // A new warning hides the payment options again. The user has accepted only the earlier warnings.
   const present = [...doubts, isCovered].join();
   if (isPayable) return children;
   const isShown = shown === present;

@@ -1,4 +1,5 @@
-// Shows the outcome instead of the payment options, once the calls have run or can no longer run.
+// Shows the outcome when the calls have run or can no longer run. The outcome replaces the payment
+// options.
 
 import { type AddressRecord, type Hex, requestedAmount } from "executable-address";
 import type { ProvedReceipt } from "executable-address/proof";
@@ -71,14 +72,15 @@ export function Receipt({ standing, news }: ReceiptProps) {
   );
 }
 
-/** Says how much arrived if this was not enough, because the payment could then not complete. */
+/** Says how much money arrived if the amount was too low for the payment to complete. */
 function Shortfall({ status, proved }: LinesProps) {
   const { intent, token, sayAmount } = useAbout();
   if (!status || status.execution) return null;
   const found = proved === "awaited" ? undefined : proved;
   const paid = sumShares(sharesIn(intent, found?.payments ?? [], 0n));
   const known = sumOf(intent, [...status.recoveries, ...status.recoverable]);
-  // The owner of the return address can move money in other ways, which only the payments show.
+  // The status does not contain money that the owner of `recovery` moved with `rescue`. Such money
+  // appears only in the payments.
   const arrived = paid > known ? paid : known;
   if (arrived === 0n || arrived >= BigInt(intent.amount)) return null;
   const received = formatUnits(`${arrived}`, token?.decimals ?? 0);
@@ -159,7 +161,7 @@ function Lines({ status, proved }: LinesProps) {
   );
 }
 
-/** Excludes returned amounts, and amounts whose recipient the page does not know. */
+/** Returns false for returned amounts, and for amounts whose recipient is unknown. */
 const isReceived = ({ who, isReturn }: Share): boolean => who.startsWith("0x") && !isReturn;
 
 /** Lists the accounts that received money from the calls. Empty while the proof is loading. */
@@ -249,7 +251,8 @@ function Keep() {
 }
 
 /**
- * Lists excess, late, and other money. Shows the transactions that returned it, or where it can go.
+ * Lists excess, late, and other money. For returned money, shows the transaction. For other money,
+ * shows the address to which the money can go.
  */
 export function OtherMoney({ status }: { status: ServiceStatus }) {
   const { intent, sayHeld } = useAbout();
@@ -286,7 +289,8 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
 }
 
 /**
- * Returns whether the executor is sending money to `recovery`, or will do so without a known delay.
+ * Returns whether the executor is returning money to `recovery`. The executor has then sent a
+ * transaction, or waits without a reason for a delay.
  */
 const isReturning = ({ executor }: ServiceStatus): boolean =>
   executor?.purpose === "recover" &&
@@ -294,13 +298,16 @@ const isReturning = ({ executor }: ServiceStatus): boolean =>
 
 type Verdict = { is: "unknown" } | { is: "contradicted" } | { is: "confirmed"; block: number };
 
-/** The delay before another check after a contradiction, which a reorganization may have caused. */
+/**
+ * If the wallet's node contradicts the state, a reorganization may be the cause. The page therefore
+ * repeats the check after this delay.
+ */
 const againMs = 5_000;
 
 /**
- * Shows whether the payer's wallet confirms a final state. The wallet is a source independent of
- * the service. The wallet's node provides the hash of a block, and the service's proof must show
- * the outcome in this block. Shows nothing if no connected wallet can check the outcome.
+ * Shows whether the payer's wallet confirms a final state. The wallet's node does not depend on the
+ * service. The node provides the hash of a block. The service's proof must show the outcome in this
+ * block. Shows nothing if no connected wallet can check the outcome.
  */
 export function Witness({ state }: { state: Standing["state"] }) {
   const { say } = useSpeech();
@@ -348,8 +355,8 @@ function useVerdict(state: Standing["state"]): Verdict {
 }
 
 /**
- * @returns undefined if the wallet is not connected, is on another chain, or does not have the
- *   block
+ * @returns undefined if the wallet is not connected or on another chain. Also undefined if a block
+ *   or the proof is missing
  */
 async function requestVerdict(
   provider: Wallet["provider"],

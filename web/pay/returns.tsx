@@ -1,8 +1,8 @@
-// Explains where the money goes after each mistake that a payer can make. Payers can also look up a
-// token or a transaction that they sent by mistake. The page computes these explanations from the
-// verified record, and does not use the explanations of the API. The page trusts the server only
-// for two facts: whether an executor exists, and which tokens arrived. A token's name can be any
-// text. The page therefore shows it in quotes, next to the contract's address.
+// Explains where the money goes after each mistake that a payer can make. The page computes these
+// explanations from the verified record and the server's policy for automatic returns. Payers can
+// also search for money that they sent by mistake. The search needs the token's address or the
+// transaction's hash. The results of this search come from the server. A token can have any name.
+// The page therefore shows an unknown token's symbol in quotes, next to the token's address.
 
 import { type Hex, isAddress, isHash } from "executable-address";
 import type { SentMoney, SentToken } from "executable-address/client";

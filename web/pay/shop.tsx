@@ -1,5 +1,5 @@
-// The line with the shop and the order that a link names (`?shop=…&order=…&signature=…`). Other
-// pages do not load this file.
+// Shows the shop and the order that the page's link names (`?shop=…&order=…&signature=…`). If the
+// link contains no shop, the page does not load this module.
 
 import {
   manifestPath,
@@ -57,8 +57,9 @@ const patienceMs = 5_000;
 const bytesMax = 65_536;
 
 /**
- * Reads the shop and the order from the link. The page shows both if the shop's manifest confirms
- * the link, and a warning if it does not. If the manifest cannot be read, the page shows neither.
+ * Reads the shop and the order from the link. If the shop's manifest confirms the link, the page
+ * shows the shop and the order. If the manifest contradicts the link, the page shows a warning. If
+ * the manifest cannot be read, the page shows nothing about the shop.
  */
 function useShop(): ShopHere {
   const { record, intent } = useAbout();

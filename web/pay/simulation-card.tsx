@@ -17,8 +17,8 @@ import { Loading } from "../ui/states.tsx";
 type WouldProps = { simulated: Simulated; standing: Standing; onRetry: () => void };
 
 /**
- * Shows why the server's last attempt failed, if it failed, and the result of the simulation. The
- * real outcome can differ from the simulation.
+ * Shows the result of the simulation. Unless the simulation fails, also shows why the executor's
+ * last attempt failed. The real outcome can differ from the simulation.
  */
 export function WouldHappen({ simulated, standing, onRetry }: WouldProps) {
   const { reason } = standing;

@@ -1,4 +1,5 @@
-// Sets the color scheme before the first paint, so that pages do not flash. Storage may be blocked.
+// Sets the color scheme before the first paint, so that pages do not flash. Reading the stored
+// choice throws if the browser blocks storage.
 let theme;
 try {
   theme = localStorage.getItem("theme");

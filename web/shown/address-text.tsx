@@ -65,8 +65,8 @@ export function ShortParty({ address }: { address: string }) {
 }
 
 /**
- * Says who chose the recipients, unless the server has a name for each recipient. The page knows
- * only the addresses of the others.
+ * Says that the requester chose the recipients. Shows nothing if the page knows a name for every
+ * recipient.
  */
 export function ChosenBy() {
   const { intent, facts, sayParty } = useAbout();

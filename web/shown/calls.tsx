@@ -12,8 +12,8 @@ import { fieldsOf, itemsOf } from "./value.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * The number of calls that are expanded at first, because nobody reads 32 calls before paying. If
- * one of the other calls is a hazard, all calls are expanded.
+ * The number of calls that are expanded at first. The other calls are collapsed, because nobody
+ * reads 32 calls before paying. If a later call is a hazard, all calls are expanded.
  */
 const shownMax = 3;
 
@@ -134,7 +134,11 @@ function Entry(props: { name: string; type?: string; children: ReactNode }) {
 type ArgumentProps = { type: string; text: string; token?: Token | undefined };
 
 /**
- * Shows an argument: an address with its name, an amount in units of the token, a tuple as a table.
+ * Shows an argument:
+ * - an address with its name
+ * - an amount also in units of the token
+ * - an array as a list or a table
+ * - a tuple as a table
  */
 export function Argument({ type, text, token }: ArgumentProps): ReactNode {
   const { sayAmount } = useAbout();

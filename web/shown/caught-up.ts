@@ -1,15 +1,11 @@
-// Repeats a request until the server has reached the block of the status that the page shows.
+// Repeats a request until the server has reached the block of the shown status.
 
-/**
- * The delay before another request. The page repeats a request if the server used an older block
- * than the block of the status.
- */
+/** The delay between two attempts of a request. */
 const behindMs = 500;
 const triesMax = 4;
 
 /**
- * Sends a request until the response is at least as new as the status that caused the request.
- * Makes at most four attempts.
+ * Sends a request until the response is at least as new as the status. Makes at most four attempts.
  */
 export async function askUntilCaughtUp<T>(
   ask: () => Promise<T>,

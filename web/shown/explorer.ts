@@ -4,8 +4,8 @@
 import { isAddress, isHash } from "executable-address";
 
 /**
- * Returns a link to a block explorer (EIP-3091), or undefined if the URL is not safe to open.
- * @param base the unverified value of a status
+ * Returns a link to a block explorer (EIP-3091). Returns undefined if the URL is not safe to open.
+ * @param base the explorer's URL in a status, which is not verified
  */
 export function explorerLink(
   base: unknown,

@@ -8,7 +8,7 @@ export type Facts = {
   /** The name of the account that created the address, if the operator has confirmed the name. */
   readonly requester: string | undefined;
   readonly labels: Labels;
-  /** The public RPC URL and the coin, for wallets that lack the address's chain. */
+  /** The data for adding the address's chain to a wallet: a public RPC URL and the native coin. */
   readonly walletChain: { readonly rpcUrl: string; readonly coin: string } | undefined;
 };
 

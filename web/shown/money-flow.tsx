@@ -1,7 +1,7 @@
 // Draws where the money comes from and where it goes. The payers come from the proof. Before the
 // outcome, the recipients come from the simulation. After the outcome, the recipients come from the
-// proof or, if there is none, from the status. This module is loaded separately, because it is not
-// needed in order to pay.
+// proof. If there is no proof, the recipients come from the status. This module is loaded
+// separately, because it is not needed in order to pay.
 
 import { type Hex, type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -27,8 +27,8 @@ export type MoneyProps = {
   simulation: Simulation | undefined;
   proved: Proved;
   /**
-   * True while a simulation is loading. The page then reserves space for the simulation, so that
-   * the content below does not move.
+   * True while a simulation is loading. The page then reserves space, so that the content below
+   * does not move later.
    */
   isSimulating?: boolean;
   /** Unix time. Undefined if the time must not be shown. */
@@ -40,7 +40,8 @@ export type MoneyProps = {
 };
 
 /**
- * Like {@link MoneyFlow}, but requests the proof itself, for pages that use the proof only here.
+ * Requests the proof and draws {@link MoneyFlow}. Used by pages that need the proof only for this
+ * drawing.
  */
 export function ProvedFlow(props: Omit<MoneyProps, "proved">) {
   const proved = useProved(useAbout().record, props.status);
@@ -84,7 +85,10 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   );
 }
 
-/** Returns the amounts that each account received in the simulation, so they have not moved yet. */
+/**
+ * Returns the amounts that each account would receive according to the simulation. None of this
+ * money has moved yet.
+ */
 const shareChanges = (address: Hex, simulation: Simulation | undefined): Share[] =>
   (simulation?.changes ?? [])
     .filter(({ change, account }) => !change.startsWith("-") && !isSame(account, address))
@@ -93,7 +97,9 @@ const shareChanges = (address: Hex, simulation: Simulation | undefined): Share[]
       isAwaited: true,
     }));
 
-/** @param moved the transfers in the logs. Default: the transfers among the intent's calls */
+/**
+ * @param moved the transfers from the chain's logs. Default: the transfers in the intent's calls
+ */
 export function shareOutcome(
   intent: Intent,
   { execution, recoveries, recoverable }: ServiceStatus,
@@ -169,8 +175,8 @@ export function useMoments(known: Known): SaidMoment[] {
   const settled = settledAt
     ? [{ name: say(execution ? "stateExecuted" : "stateRecovered"), seconds: settledAt }]
     : [];
-  // For later returns, the status contains only the block number. The time is interpolated between
-  // two blocks with known times.
+  // For later returns, the status contains only the block number. The time of such a return is
+  // interpolated between two blocks with known times.
   const first = execution ?? recoveries[0];
   const secondsOf = (number: number) => {
     if (!first || !settledAt || !block || block.number === first.blockNumber) return settledAt;
@@ -192,7 +198,8 @@ export function useMoments(known: Known): SaidMoment[] {
     ...settled,
     ...returned,
   ];
-  // The page's clock may be behind the latest status.
+  // The page's clock may be behind the latest status. No known moment must appear to be in the
+  // future.
   const now = Math.max(nowSeconds, ...moments.map(({ seconds }) => seconds));
   return [
     ...moments,

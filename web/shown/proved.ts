@@ -20,8 +20,7 @@ export async function fetchProof(address: Hex): Promise<ServedProof | undefined>
 }
 
 /**
- * All fields are proven except `paymentsOmitted`, which is the number of payments that are missing
- * in the response.
+ * All fields are proven except `paymentsOmitted`, the number of payments that the response omits.
  */
 type ProvedMoney = ProvedReceipt & { readonly paymentsOmitted: number };
 

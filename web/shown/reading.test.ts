@@ -65,7 +65,7 @@ describe("warnings about an intent", () => {
       "bad: Step 1 allows unlimited spending",
     ]));
 
-  test("a payer is warned of an unlimited approval with other parameter names", () =>
+  test("a payer is warned of an unlimited approval regardless of its parameter names", () =>
     assert.deepEqual(
       titles(intentOf(call("approve(address receipt, uint256 orderNumber)", other, unlimited))),
       ["bad: Step 1 allows unlimited spending"],
@@ -178,7 +178,7 @@ describe("the description of a call", () => {
     assert.match(sayParty(collectorAddress, record, {}, say)!, /tolerance/);
   });
 
-  test("a required condition is described in words", () => {
+  test("a call that checks a condition is described in words", () => {
     const none: Hex = "0x0000000000000000000000000000000000000000";
     const unlisted: Hex = "0x2222222222222222222222222222222222222222";
     const tokenOf = (address: Hex) => (isSame(address, token) ? usdc : undefined);
@@ -286,7 +286,7 @@ describe("the summary of an intent", () => {
 });
 
 describe("arrays and tuples", () => {
-  test("itemsOf and fieldsOf split a value by its type", () => {
+  test("itemsOf splits an array, and fieldsOf splits a tuple", () => {
     const items = itemsOf("(address to, uint256[] ids)[]", '[["0x1",["1","2"]]]');
     assert.deepEqual(items, { type: "(address to, uint256[] ids)", values: ['["0x1",["1","2"]]'] });
     assert.deepEqual(fieldsOf(items!.type, items!.values[0]!), [

@@ -151,8 +151,8 @@ export function sayRequirement(
 }
 
 /**
- * Returns the total amount in base units if all calls transfer the intent's token and the token is
- * listed. Otherwise, returns undefined.
+ * Returns the total amount in base units if all calls transfer the intent's token. Returns
+ * undefined for other calls, or if the token is not listed.
  */
 export const sumTransfers = (intent: Intent, chains: readonly Chain[]): bigint | undefined =>
   findToken(intent, chains, intent.token) &&
@@ -165,8 +165,8 @@ export const sumTransfers = (intent: Intent, chains: readonly Chain[]): bigint |
     : undefined;
 
 /**
- * Summarizes an intent in one sentence: who receives the money if this is clear, otherwise the
- * number of calls.
+ * Summarizes an intent in one sentence. Names the only recipient or contract. If there are several,
+ * gives their number.
  */
 export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): Sentence {
   const token = findToken(intent, chains, intent.token);

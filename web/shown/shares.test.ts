@@ -22,7 +22,7 @@ const said = (shares: Share[]) =>
   );
 
 describe("the recipients and their amounts", () => {
-  test("an amount that no log explains is listed as used by the calls", () => {
+  test("an amount without a transfer log is listed as used by the calls", () => {
     const execution = {
       held: "30",
       left: "4",
@@ -49,7 +49,7 @@ describe("the recipients and their amounts", () => {
     ]);
   });
 
-  test("another token does not reduce the amount used by the calls", () => {
+  test("a transfer of another token does not reduce the amount used by the calls", () => {
     const execution = { held: "25", left: "0", moved: [moved(shop, "9", other)] };
     assert.deepEqual(said(sharesOut(intent, execution, 0n)), [`${shop} 9`, "byCalls 25"]);
   });
@@ -70,7 +70,7 @@ describe("the payers and their amounts", () => {
     payments: payments.map(([from, amount]) => ({ from, amount })),
   });
 
-  test("each known payer is listed once, and the rest is from other payers", () => {
+  test("each known payer is listed once, and the remaining amount as other payers", () => {
     const payments = [paid([shop, "1"], [other, "2"]), paid([shop, "4"])];
     assert.deepEqual(said(sharesIn(intent, payments, 10n)), [
       `${shop} 5`,

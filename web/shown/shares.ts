@@ -1,5 +1,5 @@
-// Computes how much each payer sent to an address and how much each recipient received, for charts
-// on pages and receipts.
+// Computes the amount that each payer sent to an address and each recipient received. Pages and
+// receipts show these amounts in charts.
 
 import type { Hex, Intent } from "executable-address";
 import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
@@ -23,9 +23,9 @@ export type Share = {
 type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
 
 /**
- * @param returned the amount of the intent's token that went to `recovery`. In a saved receipt,
- *   this includes money that can only go to `recovery`, because the proof does not show whether it
- *   did
+ * @param returned the amount of the intent's token that was sent to `recovery`. For a saved
+ *   receipt, also includes money at the address that can only go to `recovery`. The proof does not
+ *   show whether this money was sent
  * @param awaited the amount that can only go to `recovery`, but has not been sent yet
  */
 export function sharesOut(
@@ -45,8 +45,8 @@ export function sharesOut(
   );
   const taken = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
   const rest = taken - sumShares(moved.filter(isOwn));
-  // If the transfers exceed the amount that the calls used, the excess was returned in the same
-  // transaction.
+  // If the transfers exceed the amount that the calls used, the transaction returned the excess to
+  // `recovery`. This code subtracts the excess, because `returned` already contains it.
   const given = moved.map((share) =>
     rest < 0n && isOwn(share) && isSame(share.who, recovery)
       ? { ...share, units: share.units + rest }

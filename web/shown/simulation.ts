@@ -1,5 +1,5 @@
-// Requests a simulation of the execution from the server, and another one after each change of the
-// status. Pages name the server as the source, because a simulation cannot be proven.
+// Requests a simulation of the execution from the server. Repeats the request after each change of
+// the status. Pages name the server as the source, because a simulation cannot be proven.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
@@ -19,8 +19,8 @@ import type { Say } from "./words/languages.ts";
 export type Simulated = { kind: "loading" } | FoundSimulation;
 
 /**
- * Requests the first simulation at the same time as the first status, because the QR code waits for
- * both. Keeps the last simulation until the next one arrives. `again` requests another simulation
+ * Requests the first simulation together with the first status, because the QR code waits for both.
+ * Keeps the last simulation until the next one arrives. `again` requests another simulation
  * immediately.
  */
 export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
@@ -37,7 +37,7 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
     known.current = { state, from, changes: known.current.changes + (isNoNews ? 0 : 1) };
   }
   const { changes } = known.current;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change or attempt causes a request
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each change or attempt needs a request
   useEffect(() => {
     const stopping = new AbortController();
     const isBehind = (found: FoundSimulation) =>

@@ -1,13 +1,11 @@
 // Splits the text of an array or tuple for display. verifyRecord has already checked that the text
-// is JSON that matches the type (spec/terms.md, arguments).
+// is JSON of the type (spec/terms.md, arguments).
 
 import { type Parameter, splitFunction } from "./function.ts";
 
 export type Field = Parameter & { value: string };
 
-/**
- * Returns the items of an array, in the text form of arguments. Returns undefined for other types.
- */
+/** Returns the items of an array as texts. Returns undefined for other types. */
 export function itemsOf(
   type: string,
   text: string,

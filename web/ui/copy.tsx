@@ -8,8 +8,9 @@ type Outcome = "copied" | "refused";
 const shownMs = 2500;
 
 /**
- * Copies `text`. `what` describes the text, such as "API key". The button itself announces the
- * result, because screen readers do not announce a toast outside of an open dialog.
+ * Copies `text`. `what` describes the text, such as "API key". The button announces the result
+ * without a toast. While a dialog is open, screen readers do not announce a toast outside the
+ * dialog.
  */
 export function CopyButton({ text, what, children, ...button }: CopyProps) {
   const { say } = useUiSpeech();

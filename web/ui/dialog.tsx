@@ -15,8 +15,9 @@ export function Dialog({ title, open, onClose, persistent = false, children }: D
   const titleId = useId();
 
   /**
-   * True after `close()` has been called. The `close` event arrives later, and the dialog may then
-   * be open again.
+   * True from a `close()` call of this component until the resulting `close` event. This event must
+   * not call `onClose`. `open` cannot replace this flag, because the dialog may be open again when
+   * the event arrives.
    */
   const hasNotified = useRef(false);
 

@@ -1,9 +1,7 @@
 import { drawQr } from "executable-address-element/page";
 import { useMemo } from "react";
 
-/**
- * The code is dark on white in both color schemes, because many scanners cannot read anything else.
- */
+/** The code is dark on white in both color schemes. Many scanners cannot read other colors. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { size, path } = useMemo(() => drawQr(text), [text]);
   return (

@@ -12,7 +12,7 @@ const chosen = (): Theme =>
   themes.find((theme) => theme === document.documentElement.dataset.theme) ?? "device";
 
 /**
- * A button that switches between three color schemes: the device's, light, and dark.
+ * A button that switches between the device's color scheme, a light one, and a dark one.
  * public/theme.js applies the choice before the first paint.
  */
 export function ThemeButton() {

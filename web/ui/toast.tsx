@@ -12,8 +12,8 @@ export function toast(text: string) {
 }
 
 /**
- * The region in which toasts appear. The page must contain this region before the first toast,
- * because screen readers do not announce a toast in a new region.
+ * The region in which toasts appear. The page must contain this region before the first toast.
+ * Screen readers do not announce a toast in a new region.
  */
 export function Toasts() {
   const text = present.useValue();

@@ -103,8 +103,8 @@ function ChangePassword() {
 const sayWei = (wei: string) => formatUnits(wei, 18);
 
 /**
- * Shows the gas that the executor has spent on this account's addresses. The executor's budgets
- * limit the same amounts.
+ * Shows the gas costs of this account's addresses by day and chain. Costs that are covered by tips
+ * do not count toward the executor's budgets.
  */
 function GasSpent() {
   const { say } = useSpeech();
@@ -143,7 +143,10 @@ function GasSpent() {
 const path = "/dashboard/api/sessions";
 const queryKey = ["sessions"];
 
-/** Lists the account's sessions. The next request of an ended session fails. */
+/**
+ * Lists the account's sessions, and ends them. The server rejects later requests of an ended
+ * session.
+ */
 function Sessions() {
   const { say } = useSpeech();
   const client = useQueryClient();

@@ -12,7 +12,7 @@ import { request } from "../request.ts";
  */
 export type AddressFilter = {
   address: string;
-  /** A part of the reference, in upper or lower case. */
+  /** A part of the reference. The search ignores case. */
   referenceContains: string;
   /** The whole reference. */
   reference?: string;

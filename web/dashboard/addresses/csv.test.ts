@@ -30,7 +30,7 @@ describe("the CSV export", () => {
     }
   });
 
-  test("the CSV export quotes commas and quotes", () => {
+  test("the CSV export quotes fields that contain commas or quotes", () => {
     assert.match(lineOf('a "b", c'), /,"a ""b"", c",/);
   });
 

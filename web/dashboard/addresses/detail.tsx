@@ -78,7 +78,9 @@ async function findOne(address: string): Promise<{ row: ListedAddress; intent: I
 type AddressProps = { row: ListedAddress; chains: readonly Chain[] };
 const facts = readFacts(undefined);
 
-/** Shows an address and its intent, or a warning if the address is not derived from this intent. */
+/**
+ * Shows an address and its intent. If the address is not derived from this intent, shows a warning.
+ */
 function Address({ row, intent, chains }: AddressProps & { intent: Intent }) {
   const { say } = useSpeech();
   const { address, reference } = row;
@@ -160,8 +162,8 @@ function Sections({ row, chains, record }: SectionsProps) {
 type PresentProps = SectionsProps & { news: News };
 
 /**
- * Shows the address, its status, and its public pages. If the node is local, also shows a button
- * that pays.
+ * Shows the address, its status, and its public pages. On a local chain, also shows a button that
+ * pays the address.
  */
 function Present({ row, chains, record, news: { status, isSilent } }: PresentProps) {
   const { say } = useSpeech();
@@ -236,7 +238,7 @@ function describeMoney(
 
 type PayHereProps = { record: AddressRecord; localNode: string; status: ServiceStatus | undefined };
 
-/** Pays an address of the local chain with a button, and shows the progress. */
+/** Shows a button that pays an address of the local chain, and the payment's progress. */
 export function PayHere({ record: { address, intent }, localNode, status }: PayHereProps) {
   const { say } = useSpeech();
   const payment = useMutation({ mutationFn: () => payAt(localNode, address, intent) });
@@ -282,7 +284,9 @@ export function PayHere({ record: { address, intent }, localNode, status }: PayH
 
 type UnpaidProps = { error: Error; address: string; localNode: string };
 
-/** Shows the node's error or, if this browser cannot reach the node, a command for the terminal. */
+/**
+ * Shows the node's error. If this browser cannot reach the node, shows a command for the terminal.
+ */
 function Unpaid({ error, address, localNode }: UnpaidProps) {
   const { say } = useSpeech();
   const pasted = { name: say("terminal"), text: `npm run --silent pay -- ${address}` };

@@ -14,14 +14,15 @@ export const readTyped = (query: URLSearchParams): Typed =>
 /** Matches an address or its first characters. */
 const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
 
-/** Returns whether the text could be the beginning of an address. */
+/** Returns whether the text means an address, and not a reference. */
 export const meansAddress = (text: string) => text.startsWith("0x");
 export const isBeginning = (text: string) => beginningPattern.test(text);
 
 /**
- * Converts the form to the filter of a request. If the text could be the beginning of an address,
- * the filter contains only the address and the token. Any other text is a part of a reference, and
- * the filter then contains all fields except the address.
+ * Converts the form to the filter of a request. If the text starts with `0x`, the filter contains
+ * only the token and the address. The filter's address is empty if the text cannot be the beginning
+ * of an address. Any other text is searched in references. The filter then includes all fields
+ * except the address.
  */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();
@@ -34,7 +35,10 @@ export function toFilter({ text, token, state, from, until }: Typed): AddressFil
   };
 }
 
-/** Returns local midnight at the start of `day` (`2026-11-22`), plus a number of days. */
+/**
+ * Returns the start, in local time, of the day that is `daysLater` days after `day`. `day` is a
+ * date such as `2026-11-22`. Returns an empty text if `day` is empty.
+ */
 function toDayStart(day: string, daysLater: number): string {
   const [year, month, date] = day.split("-").map(Number);
   if (!year || !month || !date) return "";

@@ -25,7 +25,7 @@ const { address, intent } = makeRecord({
 });
 
 describe("a local node of another chain", () => {
-  test("payAt and spareAccount request only the chain ID", async (t) => {
+  test("payAt and spareAccount request only the chain ID and then throw", async (t) => {
     const { methods, rpcUrl: url } = await startOtherChain(t);
     await assert.rejects(payAt(url, address, intent), /is chain 1; expected 31337$/);
     await assert.rejects(spareAccount(url), /is chain 1; expected 31337$/);
@@ -41,7 +41,7 @@ describe("a payment from a local node", () => {
       return method === "eth_getTransactionReceipt" ? { status: "0x0" } : `0x${"4".repeat(64)}`;
     });
 
-  test("nothing is sent if the node has no second account", async (t) => {
+  test("payAt sends nothing if the node has only one account", async (t) => {
     const { methods, rpcUrl } = await start(t, [receiver]);
     await assert.rejects(payAt(rpcUrl, address, intent), {
       message: `${rpcUrl} has no second account to pay from`,

@@ -4,7 +4,9 @@
 import { encodeCall, encodeTransfer, type Hex, type Intent, toHex } from "executable-address";
 import { httpRpc, type Rpc } from "executable-address/status";
 
-/** Has the value of `localChainId` in contracts/index.ts, which the pages cannot import. */
+/**
+ * The chain ID of a local chain. The pages cannot import `localChainId` from contracts/index.ts.
+ */
 const localChainId = 31_337;
 
 /** @throws if the node belongs to another chain */

@@ -293,14 +293,13 @@ function ShortHex({ hex }: { hex: string }) {
   );
 }
 
-/** The interval at which statuses are requested again. Statuses can change at any time. */
+/** The page requests statuses again at this interval, because a status can change at any time. */
 const statusesEveryMs = 15_000;
 
 const useAddresses = (filter: AddressFilter) =>
   useInfiniteQuery({
     queryKey: ["addresses", filter],
-    // When a new search starts, the browser aborts the previous request, and the server then
-    // cancels its search.
+    // A new search aborts the previous request, and the server then cancels the previous search.
     queryFn: ({ pageParam, signal }) => addresses.list(filter, pageParam, undefined, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
@@ -325,8 +324,8 @@ function useWhole(filter: AddressFilter): AddressPage[] {
 type StatusOf = (address: Hex) => FoundStatus | undefined;
 
 /**
- * Requests the statuses of all rows of a page in one request. Returns undefined for the rows until
- * the response arrives.
+ * Requests the statuses of all rows of a page in one request. Until the response arrives, the
+ * returned function returns undefined for these rows.
  */
 function useStatuses(pages: readonly AddressPage[]): StatusOf {
   const found = useQueries({

@@ -111,8 +111,9 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
 }
 
 /**
- * Shows and changes whether the client ID is bound. A bound client ID can create only addresses
- * that the shop's server has signed. The client ID itself is public.
+ * Shows whether the client ID is bound, and lets the user change this setting. With a bound client
+ * ID, a page can create an address only if the shop's server signed the intent. The client ID is
+ * public.
  */
 function Binding({ isBound }: { isBound: boolean }) {
   const { say } = useSpeech();
@@ -149,8 +150,7 @@ type CardProps = { referenceKey: Credentials["referenceKey"] };
 
 /**
  * Shows the reference key. A shop's server uses the reference key to derive salts from references.
- * If the client ID is bound, the server also uses the key to sign the intents that pages may
- * create.
+ * If the client ID is bound, the key also signs the intents that pages may create.
  */
 function ReferenceKeyCard({ referenceKey }: CardProps) {
   const { say } = useSpeech();

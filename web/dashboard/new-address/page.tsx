@@ -30,8 +30,8 @@ import { PaymentForm } from "./form.tsx";
 type NewPayment = { payment: SimplePayment; reference: string };
 
 /**
- * Sends the payment to the server for a check. If the check finds no problem, the address is
- * created immediately.
+ * Asks the server to check the payment. If the check finds no problem, the address is created
+ * immediately.
  */
 const check = ({ payment }: NewPayment) =>
   request<Check>("POST", "/dashboard/api/check", makeIntent(payment));
@@ -50,8 +50,8 @@ export function NewAddressPage() {
 }
 
 /**
- * First checks the intent. If the check finds problems, the page shows them, and the user must
- * press the button again to create the address.
+ * Checks the intent before creating the address. If the check finds problems, the page shows them.
+ * The user must then press the button again to create the address.
  */
 function NewAddress({ config }: { config: Config }) {
   const { say } = useSpeech();
@@ -113,8 +113,9 @@ function NewAddress({ config }: { config: Config }) {
 }
 
 /**
- * Returns whether the check could not run: the service or the chain is unavailable, or a rate limit
- * is exceeded. The payment may still be valid.
+ * Returns whether the server could not check the payment. In this case, the service or the chain is
+ * unavailable, or a rate limit is exceeded. The payment may still be valid, so the user can create
+ * the address anyway.
  */
 const isUntried = (error: unknown) =>
   error instanceof Problem && (error.status === 503 || error.status === 429);

@@ -165,7 +165,10 @@ function TryOrigin() {
   );
 }
 
-/** Asks the server while the user types, so that only the server needs to know the rules. */
+/**
+ * A form that adds an origin. The server checks the origin while the user types. The page therefore
+ * needs no copy of the server's rules.
+ */
 function AddOrigin({ list }: { list: Origins }) {
   const { say } = useSpeech();
   const [entry, setEntry] = useState("");

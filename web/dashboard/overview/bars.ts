@@ -48,13 +48,16 @@ export function makeBars(
 }
 
 /**
- * The CSS class of each part of a column, from bottom to top. The parts are the executed amount,
- * the returned amount, the rest of the paid amount, and the unpaid amount.
+ * The CSS class of each part of a column, from bottom to top:
+ * - the executed amount
+ * - the returned amount
+ * - the rest of the paid amount
+ * - the requested amount that is not paid yet
  */
 export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
 
 /**
- * Returns one column per day for the last `count` days of a token, including days without payments.
+ * Returns one column for each of the last `count` days, including days without payments.
  * @param decimals the token's decimals
  */
 export function makeDayBars(

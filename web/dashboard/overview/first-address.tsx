@@ -1,4 +1,4 @@
-// The examples with which users create their first address.
+// Shows code examples that create the account's first address.
 
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { isAddress } from "executable-address";
@@ -15,8 +15,8 @@ import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 
 /**
- * The placeholder is not an address. If an example is pasted unchanged, the server therefore
- * rejects it, and nobody can pay it.
+ * The wallet address in the examples until the user enters an address. The placeholder is invalid,
+ * so the server rejects an example that is pasted unchanged.
  */
 const placeholder = "YOUR_WALLET";
 const daySeconds = 86_400;

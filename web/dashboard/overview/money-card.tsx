@@ -16,7 +16,8 @@ import type { Say } from "../words/words.ts";
 import { makeDayBars, moneyFills } from "./bars.ts";
 
 /**
- * The color of each amount, which is also the color of its part of a column ({@link moneyFills}).
+ * The CSS class for the color of each amount. The columns of the chart use the same classes ({@link
+ * moneyFills}).
  */
 const swatches: Record<MoneyName, string> = {
   requested: "chart-open",
@@ -153,8 +154,8 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
 }
 
 /**
- * Formats the amount of a day. The amount is negative if a reorganization removed a payment that
- * was counted on an earlier day.
+ * Formats an amount that may be negative. The amount of a day is negative if a reorganization
+ * removed an earlier day's payment.
  */
 const saySigned = (units: string, place: TokenOnChain, chains: readonly Chain[], say: Say) =>
   units.startsWith("-")
@@ -208,8 +209,8 @@ function Step({ name, count, part, children }: StepProps) {
 }
 
 /**
- * Returns a percentage. Returns an empty text if `count` is greater than `of`. An address may be
- * paid on a later day than it was created.
+ * Returns a percentage, or an empty text if `count` is greater than `of`. For example, some
+ * addresses that were paid in a period were created before the period.
  */
 const sayPart = (count: number, of: number) =>
   of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";

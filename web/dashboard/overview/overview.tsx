@@ -27,8 +27,8 @@ export function Overview() {
   const config = useConfig();
   const newest = useNewest();
   const failed = [credentials, origins, config, newest].find((query) => query.isError);
-  // The page also waits for the statistics, because they would otherwise move the content below
-  // them. If the statistics cannot be loaded, their card shows the error.
+  // The page also waits for the statistics. If the statistics appeared later, they would move the
+  // content below them. If the statistics cannot be loaded, their card shows the error.
   const figures = [useMoney(), useUsage(firstSpan.hours)];
   const hasFigures = figures.every((query) => !query.isPending);
   const ready = credentials.data && origins.data && config.data && newest.data && hasFigures;
@@ -54,8 +54,8 @@ export function Overview() {
 }
 
 /**
- * Requests the newest address again at each visit, because a button on this page can create the
- * first address.
+ * Requests the newest address each time the page opens. A button on this page can create the first
+ * address. A cached response could then be outdated.
  */
 const useNewest = () =>
   useQuery({
@@ -67,8 +67,9 @@ const useNewest = () =>
 type StepsProps = { credentials: Credentials; origins: Origins; config: Config };
 
 /**
- * For an active account, the statistics come first. For a new account, the first steps come first.
- * The order does not change later, so that nothing moves under the pointer.
+ * If the account has an address, shows the statistics above the first steps. Otherwise, shows the
+ * first steps above the statistics. The sections stay in place while the page is open. Otherwise,
+ * the user could press a wrong button.
  */
 function Sections(props: StepsProps & { hasAddress: boolean }) {
   const { credentials, origins, config } = props;

@@ -14,13 +14,13 @@ type ChartProps = {
   title: string;
   /** The CSS class of each part, from bottom to top. */
   fills: readonly string[];
-  /** Formats the value of the highest column. */
+  /** Formats the highest column's value as text. */
   sayMost: (most: number) => string;
 };
 
 /**
- * A chart of stacked columns. The user selects a column with the pointer or the arrow keys, and the
- * line above the chart describes it.
+ * A chart of stacked columns. The user selects a column with the pointer or the arrow keys. The
+ * line above the chart describes the selected column.
  */
 export function Chart({ bars, title, fills, sayMost }: ChartProps) {
   const { say } = useSpeech();

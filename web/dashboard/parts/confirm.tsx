@@ -14,9 +14,7 @@ type ConfirmProps = {
   children: ReactNode;
 };
 
-/**
- * Asks for confirmation of an action that can interrupt a service, such as the rotation of a key.
- */
+/** Asks for confirmation of an action that can interrupt a service, such as a key rotation. */
 export function Confirm(props: ConfirmProps) {
   const { say } = useSpeech();
   const { title, action, open, busy, onClose, onConfirm, children } = props;

@@ -29,9 +29,9 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 }
 
 /**
- * Shows a field's error below the field instead of in the browser's own popup. One listener clears
- * the error and calls `onChange`. With two listeners, the page would be rendered after the first
- * listener, when the input still has its old value.
+ * Shows a field's error below the field instead of in the browser's own popup. A single listener
+ * clears the error and calls `onChange`. With two listeners, a rendering between the two would show
+ * the input's old value.
  */
 function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   const { say } = useSpeech();

@@ -18,7 +18,7 @@ type SecretDialogProps = {
   children?: ReactNode;
 };
 
-/** Shows a secret. The page cannot show it again. */
+/** Shows a new secret, which the page cannot show again. */
 export function SecretDialog(props: SecretDialogProps) {
   const { say } = useSpeech();
   const { title, secret, what, testId, says, onDone, children } = props;

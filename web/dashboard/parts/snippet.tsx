@@ -9,7 +9,7 @@ export type Sample = { name: string; text: string };
 type SnippetProps = {
   samples: readonly Sample[];
   label: string;
-  /** False if the code is incomplete. */
+  /** If false, there is no copy button, for example because the code contains a placeholder. */
   canCopy?: boolean;
 };
 

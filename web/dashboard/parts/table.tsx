@@ -4,7 +4,7 @@ import { useSpeech } from "../words/speech.ts";
 type Column<Row> = {
   head: string;
   cell: (row: Row) => ReactNode;
-  /** Hides the column on narrow screens, where each row has two lines with two cells. */
+  /** Hides the column on narrow screens, where a row has space for only a few cells. */
   isWide?: boolean;
 };
 type TableProps<Row> = {

@@ -3,7 +3,10 @@ import { english } from "../../ui/words/languages.ts";
 import { useSpeech } from "../words/speech.ts";
 import { sayTime } from "./say-time.ts";
 
-/** `nowSeconds` is the current Unix time. Set it in views that do not use the browser's clock. */
+/**
+ * `nowSeconds` is the current Unix time, by default from the browser's clock. Views that use the
+ * chain's clock set `nowSeconds`.
+ */
 type TimeProps = { at: string | number | null; none?: string; nowSeconds?: number };
 
 /**

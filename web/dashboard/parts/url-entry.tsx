@@ -33,7 +33,7 @@ export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
   );
 }
 
-/** A button for empty lists. The button moves the focus to the input that adds an entry. */
+/** A button for an empty list. The button moves the focus to the input field for a new entry. */
 export const ToEntry = ({ name, children }: { name: string; children: string }) => (
   <Button onClick={() => document.getElementsByName(name)[0]?.focus()}>{children}</Button>
 );

@@ -111,8 +111,8 @@ function ConfirmDeletion({ id, open, onClose }: ConfirmProps) {
 }
 
 /**
- * Shows whether the endpoint is disabled or failing, and whether the previous secret is still used
- * in addition to the new one.
+ * Shows whether the endpoint is disabled or failing. Also shows whether the previous secret is
+ * still used in addition to the new one.
  */
 function Condition({ endpoint }: { endpoint: Endpoint }) {
   const { say } = useSpeech();
@@ -198,7 +198,8 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
       {
         onSuccess({ replayed, next }) {
           toast(sayMany(say, "eventsSent", replayed));
-          // The form then contains the part of the range that was not replayed.
+          // If the server replayed only a part of the range, the form shows the remaining part. The
+          // user can replay this part next.
           if (next) setSpan({ ...span, from: toLocalTime(next) });
         },
       },
@@ -237,8 +238,8 @@ function toLocalTime(iso: string): string {
 }
 
 /**
- * Shows the event's type. If the event occurred on a chain other than the intent's, also shows the
- * name of that chain.
+ * Shows the event's type. If the event occurred on another chain than the intent's, also shows the
+ * chain's name.
  */
 function EventType({ delivery: { type, otherChainId } }: { delivery: Delivery }) {
   const { say } = useSpeech();

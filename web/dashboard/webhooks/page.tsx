@@ -1,5 +1,4 @@
-// The page with the webhook endpoints, and with the number of confirmations before an event is
-// sent.
+// The page with the webhook endpoints and the number of confirmations before an event is sent.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";

@@ -1,12 +1,12 @@
-// Finds the text of an error: the dashboard's text for the error code or, if there is none, the
-// server's message.
+// Finds the text of an error. If the dashboard has no text for the error, uses the server's
+// message.
 
 import { Problem } from "../request.ts";
 import type { Key, Say } from "./words.ts";
 
 /**
- * The service's limits. A page cannot import the service's constants, so problems.test.ts checks
- * that these limits are the same.
+ * Copies of the service's limits, because a page cannot import the service. problems.test.ts
+ * compares the copies with the service's constants.
  */
 export const passwordCharactersMin = 12;
 const passwordCharactersMax = 128;

@@ -55,7 +55,7 @@ async function open(read: () => OpenedReceipt | Promise<OpenedReceipt>): Promise
   }
 }
 
-/** Names and decimals are not proven, so they are validated like a chain list from a server. */
+/** Names and decimals are not proven. The page validates them like a chain list from a server. */
 function readNames({ shown }: OpenedReceipt, { record }: ProvedReceipt): Chain | undefined {
   const { chainId, token: address } = record.intent;
   const { chain: name, symbol, decimals } = shown ?? {};
@@ -185,8 +185,8 @@ type Answer = { readonly as: Key; readonly values?: Readonly<Record<string, numb
 type Result = Answer & { readonly name: string };
 
 /**
- * Checks whether the blocks of a receipt belong to the chain. Uses endpoints that the reader enters
- * and wallets in this browser.
+ * Checks whether the blocks of a receipt belong to the chain. Asks the nodes of this browser's
+ * wallets and the endpoints that the user enters.
  */
 export function Witnesses({ proved }: { proved: ProvedReceipt }) {
   const { blocks, record } = proved;
@@ -268,7 +268,7 @@ async function requestBlocks(
     if (count === blocks.length) return { as: "hasAll" };
     return { as: "hasSome", values: { count, all: blocks.length } };
   } catch {
-    // The error's own text is not shown, because it may be in another language than the page.
+    // The error's own text may be in another language than the page.
     return { as: "noAnswer" };
   }
 }

@@ -1,5 +1,5 @@
-// Fetches, saves, and reads receipts. A saved receipt is either JSON or a page that contains this
-// script, its style, and the receipt.
+// Fetches, saves, and reads receipts. A saved receipt is either JSON or a page. The page contains
+// the receipt, this script, and its style.
 
 import type { AddressRecord } from "executable-address";
 import {
@@ -13,7 +13,7 @@ import { isSame, readChains } from "executable-address-element/page";
 /** Not verified yet. */
 export type OpenedReceipt = {
   readonly receipt: SavedReceipt;
-  /** Names from the service. The proof does not cover them. */
+  /** Names and decimals from the service. The proof does not cover these values. */
   readonly shown?: {
     readonly chain?: string;
     readonly symbol?: string;
@@ -61,7 +61,7 @@ export async function fetchReceipt(address: string): Promise<OpenedReceipt> {
 /**
  * Reads a receipt from saved JSON or a saved page.
  *
- * @throws {SyntaxError} if the text is neither
+ * @throws {SyntaxError} if the text is neither JSON nor a saved page
  */
 export function readReceipt(text: string): OpenedReceipt {
   const page = new DOMParser().parseFromString(text, "text/html").querySelector("#receipt");
@@ -81,7 +81,7 @@ export async function writePage(opened: OpenedReceipt): Promise<string> {
     ...["default-src 'none'", "img-src data:"],
     ...["script-src 'unsafe-inline'", "style-src 'unsafe-inline'"],
   ].join("; ");
-  // The data must not end the script element.
+  // Escapes `<`, because `</script>` in the data would end the script element.
   const data = JSON.stringify(whole).replaceAll("<", "\\u003c");
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',

@@ -14,7 +14,7 @@ import zh from "./words/zh.json" with { type: "json" };
 type ReceiptKey = keyof typeof en;
 const catalogues: Readonly<Record<LanguageTag, Words<ReceiptKey>>> = { en, es, fr, de, ar, zh };
 
-// The element's texts are included only in English, because receipts do not show them.
+// Receipts bundle the element's texts only in English, because receipts do not show these texts.
 const english = { ...uiWords, ...en };
 export type Key = keyof typeof english;
 

@@ -1,5 +1,5 @@
-// Tests the requests to a wallet and the reasons why no payment is sent. For tabs, reloads, and the
-// page itself, see e2e/browser/wallet.test.ts.
+// Tests the requests to a wallet and the reasons why no payment is sent. e2e/browser/wallet.test.ts
+// tests the page, several tabs, and reloads.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const record = makeRecord({
   calls: [{ target: `0x${"1".repeat(40)}`, function: "pay()", args: [] }],
   ...{ expirationTimestamp: 2_000_000_000, recovery: buyer, salt: `0x${"0".repeat(64)}` },
 });
-/** The same payment on a chain that service/chains.json does not list. */
+/** A copy of `record` for a chain that service/chains.json does not list. */
 const unlisted = makeRecord({ ...record.intent, chainId: 31_337 });
 const { address, intent } = record;
 const { amount, chainId } = intent;

@@ -74,8 +74,8 @@ export const findIcon = ({ info }: Wallet): string | undefined =>
   /^data:image\/(svg\+xml|png|webp|jpeg|gif)[;,]/.test(info.icon) ? info.icon : undefined;
 
 /**
- * Links that open a page in a wallet app, from each app's documentation (Rainbow: from its source,
- * `src/handlers/deeplinks.ts`). `page` is an absolute URL.
+ * Links that open a page in a wallet app. `page` is an absolute URL. The links come from each app's
+ * documentation. Rainbow's link comes from its source, `src/handlers/deeplinks.ts`.
  */
 export const walletApps: readonly { name: string; link: (page: string) => string }[] = [
   {

@@ -23,8 +23,8 @@ function commandOf(form) {
   const body = form.elements.body?.value;
   return [
     `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(urlOf(form))}`,
-    // The command reads the key from an environment variable, so that the shell history does not
-    // contain it.
+    // The command reads the key from the environment. The shell history then does not contain the
+    // key.
     ...(isServersKey(keyOf()) ? ['-H "Authorization: Bearer $API_KEY"'] : []),
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(body)}`]),
   ].join(" ");
@@ -40,8 +40,7 @@ function headersOf(hasBody) {
 
 async function send(form) {
   const { method } = form.dataset;
-  // The service would reject a request with an API key from a browser, and would warn the account's
-  // owner.
+  // If a browser sent an API key, the service would reject the request and warn the owner.
   if (method !== "GET" && isServersKey(keyOf()))
     return "API keys work only on servers. Copy the command, or use a client ID.";
   const body = form.elements.body?.value;

@@ -1,4 +1,4 @@
-// The texts of the pages about one address. English is bundled. Other languages are loaded before
+// The texts of pages that show one address. English is bundled. Other languages are loaded before
 // the first paint.
 
 import type { SayIn } from "../../ui/words/languages.ts";

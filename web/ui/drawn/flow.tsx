@@ -1,5 +1,4 @@
-// Draws money as ribbons that arrive, stay, and leave. A ribbon's width is proportional to its
-// amount.
+// Draws incoming and outgoing amounts as ribbons. A ribbon's width is proportional to its amount.
 
 import type { ReactNode } from "react";
 import { type Shape, Shapes } from "./shapes.tsx";
@@ -64,8 +63,8 @@ function Side({ streams }: { streams: readonly Stream[] }) {
 type FlowPicture = { box: string; rem: string; shapes: Shape[] };
 
 /**
- * Draws the ribbons. The height `rem` is that of the longer list, which has one row of text per
- * ribbon.
+ * Draws the ribbons. The drawing is as high as the longer of the two lists beside the drawing. Each
+ * ribbon has one row in its list.
  */
 function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   const height = Math.max(from.length, to.length) * rowHeight;
@@ -86,7 +85,10 @@ function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   };
 }
 
-/** Draws ribbons from the rows at `edge` to the middle, where they touch each other. */
+/**
+ * Draws the ribbons of one side. Each ribbon leads from its row at `edge` to the middle of the
+ * drawing. There are no gaps between the ribbons at the middle.
+ */
 function drawSide(
   ribbons: readonly Ribbon[],
   total: bigint,

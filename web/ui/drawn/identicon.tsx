@@ -8,8 +8,8 @@ type IdenticonProps = {
 };
 
 /**
- * Shows an address as a picture, so that users notice if malware has replaced an address on the
- * clipboard. Screen readers skip it, because the address is nearby.
+ * Shows an address as a picture. The picture helps users to notice if malware has replaced an
+ * address on the clipboard. Screen readers skip the picture, because the address is nearby.
  */
 export function Identicon({ address, isInline }: IdenticonProps) {
   // Memoized, because comparing the elements every second would slow down phones.

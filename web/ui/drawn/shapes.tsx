@@ -1,4 +1,4 @@
-// Pictures as lists of SVG elements. Tests can check their geometry without a browser.
+// Represents pictures as lists of SVG elements. Tests can check the geometry without a browser.
 
 import { createElement } from "react";
 

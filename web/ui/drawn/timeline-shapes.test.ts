@@ -22,7 +22,7 @@ describe("the timeline", () => {
     assert.deepEqual([at("timeline-late", "x"), at("timeline-late", "width")], [[92], [8]]);
   });
 
-  test("the timeline shows moments after the end", () => {
+  test("the timeline shows moments after the expiry", () => {
     const at = drawn([
       { seconds: 0 },
       { seconds: 60, is: "end" },

@@ -1,23 +1,24 @@
-// Computes the positions of moments on a timeline, so that users can see early and late moments.
+// Computes the positions of moments on a timeline. Distances are proportional to the time between
+// moments.
 
 import type { Shape } from "./shapes.tsx";
 
-/**
- * A moment on the timeline. A payment after the execution is `late`, even if it is before the
- * expiry.
- */
+/** A moment on the timeline. `late` marks a payment after the expiry or after the outcome. */
 export type Moment = { readonly seconds: number; readonly is?: "now" | "end" | "late" };
 
-/** At least this fraction of the line is after `end`, so that late moments have space. */
+/** The minimum fraction of the line that lies after `end` and shows late moments. */
 const lateShare = 0.08;
-/** If a label is nearer to an edge than this, it is aligned with the edge. */
+/**
+ * A label nearer to an edge than this starts or ends at its moment. The edge would cut off a
+ * centered label.
+ */
 const edgePercent = 15;
 const line = 20;
 const thick = 4;
 
 export const timelineRem = 2.5;
 
-/** @param labels the label above the present and the label below the end */
+/** @param labels the text above the moment `now`, and the text below the moment `end` */
 export function timelineShapes(
   moments: readonly Moment[],
   labels: { readonly now: string; readonly end: string },

@@ -3,8 +3,9 @@ import { Shapes } from "./shapes.tsx";
 import { type Moment, timelineRem, timelineShapes } from "./timeline-shapes.ts";
 
 /**
- * `said` is the full date and time, `away` is the time from now, and `by` is the cause of the
- * moment.
+ * - `said`: the full date and time, or the block number
+ * - `away`: the time from now
+ * - `by`: the cause of the moment
  */
 export type SaidMoment = Moment & {
   name: string;
@@ -17,7 +18,8 @@ export type SaidMoment = Moment & {
 type TimelineProps = { label: string; moments: readonly SaidMoment[]; dir: "ltr" | "rtl" };
 
 /**
- * Shows moments on a timeline. Also shows them as an ordered list for screen readers and copying.
+ * Shows moments on a timeline. Also contains an ordered list of the moments, for screen readers and
+ * copying.
  */
 export function Timeline({ label, moments, dir }: TimelineProps) {
   const nameOf = (is: "now" | "end") => moments.find((moment) => moment.is === is)!.name;

@@ -102,8 +102,8 @@ export function makeSpeaking<Key extends string>(
         isWanted = false;
       };
     }, [tag]);
-    // A layout effect, because a later effect could show right-to-left text in a left-to-right
-    // layout for one frame.
+    // This must be a layout effect. An ordinary effect could run after the first paint.
+    // Right-to-left text would then appear in a left-to-right layout for one frame.
     useLayoutEffect(() => {
       if (!speech) return;
       document.documentElement.lang = speech.ui.language.tag;

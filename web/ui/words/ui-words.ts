@@ -1,4 +1,4 @@
-// The texts that every page has: the texts of the element and of the components in ui/.
+// The texts of every page, which are the texts of the element and of the components in ui/.
 
 import { elementWords, type LanguageTag, loadElementWords } from "executable-address-element/page";
 import en from "./en.json" with { type: "json" };
@@ -22,14 +22,14 @@ const catalogues: Catalogues<keyof typeof en> = {
 };
 
 /**
- * Loads the texts of ui/ without the texts of the element.
- * @throws if they cannot be loaded
+ * Loads only the texts of the components in ui/.
+ * @throws if the texts cannot be loaded
  */
 export const loadPartWords = (tag: LanguageTag) => catalogues[tag]();
 
 /**
  * Returns a function that loads a set of texts together with the texts of ui/.
- * @throws if they cannot be loaded
+ * @throws if the texts cannot be loaded
  */
 export const makeLoader =
   <Key extends string>(room: Catalogues<Key>) =>
