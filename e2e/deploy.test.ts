@@ -71,7 +71,7 @@ describe("the alert rules and the Grafana dashboard", () => {
 
   // Prometheus's increase() returns 0 if the first sample of a series is 1, as unit tests with
   // promtool have shown.
-  test("an alert that counts events includes the first event", () => {
+  test("an alert that counts events also counts the first event", () => {
     const counting = [...read("alerts.yaml").matchAll(/expr: (increase\((\w+).*?\) > 0.*)/g)];
     assert.ok(counting.length >= 5);
     for (const [, expression, name] of counting)
@@ -128,7 +128,8 @@ describe("the image, the compose file, and the systemd unit", () => {
     for (const source of copied) assert.ok(existsSync(join(root, source)), source);
   });
 
-  // The image contains only parts of contracts/, but all other folders that the service imports.
+  // The service imports several folders. The Dockerfile copies only some files of contracts/, but
+  // all files of the other folders.
   test("the image contains every file of contracts/ that the service needs", () => {
     const copied = [
       ...read("Dockerfile").matchAll(/^COPY (contracts\/\S+\.ts|contracts\/snap\S+)/gm),

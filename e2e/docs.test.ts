@@ -1,5 +1,6 @@
-// Tests the user documentation with the real service: its links, the examples that are accepted,
-// and the examples that are rejected, with the reasons.
+// Tests the user documentation with the real service. Links must lead to existing files and
+// headings. The service must accept the valid examples, and must reject the invalid ones with the
+// documented errors.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -128,12 +129,12 @@ test("every documented metric exists", () => {
   );
 });
 
-test("the documented chains file is valid", () => {
+test("the chains file in docs/self-hosting.md is valid", () => {
   const [chains] = blocks("self-hosting.md", "json").map((text) => JSON.parse(text));
   assert.equal(parseChains(chains, "the page").length, 1);
 });
 
-test("the documented status is valid", () => {
+test("the status in docs/status-and-events.md is valid", () => {
   judgeStatus(JSON.parse(blocks("status-and-events.md", "json")[0]!));
 });
 
@@ -148,7 +149,7 @@ describe("docs/intents.md", () => {
   });
 
   for (const [, fragment, path, code, says] of rows) {
-    test(`the service returns ${code} at ${path} for ${fragment}`, async () => {
+    test(`the service reports ${code} in the field ${path} for ${fragment}`, async () => {
       const change = JSON.parse(`{${fragment}}`);
       const isCall = ["target", "function", "args"].some((name) => name in change);
       const last = { ...intent.calls.at(-1), ...change };
@@ -165,7 +166,7 @@ describe("docs/intents.md", () => {
   test("control: docs/intents.md lists more than 25 errors", () => assert.ok(rows.length > 25));
 });
 
-test("the documentation contains every error code with its status", () => {
+test("the documentation lists every error code with its HTTP status", () => {
   const dashboardOnly = /^(invalid_(email|password|token)|password_|signup_|user_)/;
   for (const text of [read("api.md"), readFileSync(join(docs, "../spec/service.md"), "utf8")]) {
     const rows = [...text.matchAll(/^\| (\d{3}) \| (`.*?`) \|/gm)].flatMap(([, status, codes]) =>

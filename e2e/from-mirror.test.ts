@@ -103,8 +103,9 @@ describe("the executor with --from-mirror", () => {
   const expired = recordOf("expired", { secondsLeft: -60 });
 
   /**
-   * Stores the records and then writes them to the honest mirror, as the service does. Before the
-   * second step, corrupts the record `damage` by giving it another record's terms.
+   * Stores the records and then writes them to the honest mirror, as the service does. If `damage`
+   * is set, gives this record the terms of another record before the records are written to the
+   * mirror.
    */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });
@@ -179,7 +180,7 @@ describe("the executor with --from-mirror", () => {
     }
   });
 
-  test("the executor executes an address that pays a tip despite faulty mirrors", async () => {
+  test("the executor executes an address with a tip if three of four mirrors fail", async () => {
     const first = await addToMirror([early, plain, corrupt, expired], corrupt);
     assert.deepEqual(first, { written: 3, corrupt: 1 });
     start(mirrors);

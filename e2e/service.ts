@@ -74,7 +74,9 @@ export async function startService(
   }
 }
 
-/** Adds an account for each email address, like `account create` but in this process. */
+/**
+ * Adds an account for each email address, as `account create` does, but without starting a process.
+ */
 export async function addAccounts({ DATA_DIR, DATABASE_URL }: NodeJS.ProcessEnv, emails: string[]) {
   const store = await openStore({ dataDirectory: DATA_DIR!, databaseUrl: DATABASE_URL }, false);
   const by = { atMs: Date.now() };

@@ -2,8 +2,8 @@
 // The bench uses only the public API and the chain, not the service's database.
 //
 // - steady: one payment per second. Reports the time from a payment's block to its execution's
-//   block, and from the execution to the arrival of the webhook `address.executed` at the
-//   merchant's server.
+//   block. Also reports the time from the execution until the merchant's server receives the
+//   webhook `address.executed`.
 // - cohort: many payments at the same time. The bench doubles the number of payments until an
 //   execution takes more than 60 s.
 // - soak: a longer run at half the rate of the largest cohort. The backlog must not grow.
@@ -255,8 +255,8 @@ async function settle({ payments }: Deployment, addresses: readonly Hex[]): Prom
 const settlementSeconds = ({ paidIn, executedIn }: Settled) =>
   executedIn.timestamp - paidIn.timestamp;
 /**
- * The time from the arrival of the execution's block to the arrival of the webhook, both at this
- * client. 0 if the webhook arrived first.
+ * The time from the moment when this process sees the execution's block until it receives the
+ * webhook. The time is 0 if the webhook arrived first.
  */
 const webhookMs = ({ executedIn, deliveredAtMs }: Settled) =>
   Math.max(0, deliveredAtMs - executedIn.seenAtMs);

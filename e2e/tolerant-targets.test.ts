@@ -56,7 +56,7 @@ for (const [name, called] of Object.entries(functions)) targets.push(await bring
 
 describe("contracts that ignore failed inner calls", () => {
   for (const [index, target] of targets.entries()) {
-    test(`${target.name}: the factory reverts if there is too little gas`, async () => {
+    test(`an execution that calls ${target.name} reverts if the gas limit is too low`, async () => {
       // The service does not know this address, so only the test executes it.
       const record = makeRecord({ ...target.intent, salt: numberToHex(index, { size: 32 }) });
       await mint(record.address);
@@ -76,7 +76,7 @@ describe("contracts that ignore failed inner calls", () => {
     });
   }
 
-  test("the service gives such contracts enough gas for all their work", async () => {
+  test("the executor provides enough gas for all inner calls", async () => {
     const paid: { target: Target; address: Hex }[] = [];
     for (const target of targets) {
       const { findings } = (await post("check", target.intent)) as { findings: unknown };
@@ -125,8 +125,9 @@ async function mint(to: Hex): Promise<void> {
 const executionOf = ({ intent }: AddressRecord) => toHex(encodeExecution(intent));
 
 /**
- * Returns the lowest gas limit (in steps of 10,000) at which the calls succeed, but the factory's
- * check still reverts the transaction. Without this check, a gas estimate would choose this limit.
+ * Returns the lowest gas limit (in steps of 10,000) at which only the factory's gas check reverts
+ * the execution, because all calls succeed. A gas estimate would choose this limit if there were no
+ * such check.
  */
 async function leastContent({ name, address }: Target, record: AddressRecord): Promise<bigint> {
   for (let gas = 100_000n; gas < 2_000_000n; gas += 10_000n) {

@@ -21,9 +21,9 @@ function compile() {
   const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
   const compiler = resolve(manifest, "../bin/tsc");
   const emit = ["--noEmit", "false", "--declaration", "--rewriteRelativeImportExtensions"];
-  // With --preserveSymlinks, the imported library has a path below node_modules, for which
-  // TypeScript emits nothing. Otherwise, the compiler would also emit the library's sources into
-  // the other packages.
+  // The other packages import the library through a symbolic link in node_modules. With
+  // --preserveSymlinks, TypeScript treats the library as an installed package and does not compile
+  // its sources into the importing package.
   const where = ["-p", room, "--rootDir", room, "--outDir", dist, "--preserveSymlinks"];
   execFileSync(process.execPath, [compiler, ...where, ...emit], { stdio: "inherit" });
 }

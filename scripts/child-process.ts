@@ -28,7 +28,8 @@ export async function isAnswering(url: string, child: ChildProcess): Promise<boo
 /**
  * Waits until `child` prints `text` or ends, and returns everything that it has printed.
  *
- * @throws {Error} with the last output, after killing `child`, if neither happens within `msMax`
+ * @throws {Error} if `child` neither prints `text` nor ends within `msMax`. Before throwing, kills
+ *   `child`. The error contains the last output
  */
 export async function untilPrinted(
   child: ChildProcess,

@@ -1,5 +1,5 @@
-// The names that each path of the published packages exports. Update this list when you add or
-// remove an export.
+// Lists all names that the published packages export, by the path of the export. Update this list
+// when you add or remove an export.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -10,7 +10,10 @@ import { files, isTest, readSpecifiers, resolveImport, root, sources, textOf } f
 const production = sources.filter((path) => !isTest(path) && !path.startsWith("examples/"));
 const countLines = (path: string) => textOf.get(path)!.split("\n").length - 1;
 
-/** Maps each file to the production files (neither tests nor examples) that import it. */
+/**
+ * Maps each file to the production files that import it. Tests and examples are not production
+ * files.
+ */
 const importers = Map.groupBy(
   production.flatMap((path) =>
     readSpecifiers(path)

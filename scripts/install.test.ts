@@ -37,7 +37,7 @@ describe("package-lock.json", () => {
   });
 
   // npm omits an optional package if its `engines` excludes the running Node.
-  test("the project requires the same Node version as its bundler", () => {
+  test("the project and its bundler require the same Node version", () => {
     const rolldown = find("", "@rolldown/binding-linux-x64-gnu");
     assert.equal(packages[""]!.engines!.node, rolldown!.engines!.node);
     const [in20, in22] = rolldown!.engines!.node!.match(/\d+\.\d+/g)!;
@@ -59,9 +59,9 @@ describe("package-lock.json", () => {
     }
   });
 
-  // The option `--omit=dev` would also omit 43 production packages, because a workspace lists them
-  // as devDependencies.
-  test("npm sbom lists every dependency as needed in production", () => {
+  // This test does not use `--omit=dev`. The option would also omit 43 packages that production
+  // needs, because a workspace lists them as devDependencies.
+  test("npm sbom marks no runtime dependency as a development dependency", () => {
     for (const room of ["address", "contracts", "element", "service", "shop", "web"]) {
       const { name, dependencies = {} } = read(`${room}/package.json`);
       const options = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx", "-w", name];

@@ -1,6 +1,10 @@
-// npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain with newly minted demo
-// tokens. --execute also executes the address. --event shows the webhook event of a payment.
-// --advance advances the local chain's clock.
+// npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain with new demo tokens.
+//
+// Options:
+//
+//     --execute            Also executes the address.
+//     --event              Pays a sample order, and shows the webhook event. Needs no ADDRESS.
+//     --advance SECONDS    Only advances the local chain's clock. Needs no ADDRESS.
 
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
@@ -151,7 +155,7 @@ function noChain(rpcUrl: string): never {
 
 /** @throws {Error} with the usage or the expected amount */
 function payment(words: string[]): Given {
-  // A negative amount is an invalid amount, not an option.
+  // An amount that starts with "-" gets the message for invalid amounts, not the usage message.
   const thenExecute = words.includes("--execute");
   const [address, amount, ...more] = words.filter((word) => word !== "--execute");
   if (address === undefined || address.startsWith("-") || more.length > 0) throw new Error(usage);

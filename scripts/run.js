@@ -1,7 +1,7 @@
-// `node scripts/run.js ARGUMENT...` runs `node ARGUMENT...` with a Node that supports TypeScript:
-// the current Node, or else the Node that npm ci installed. Finds the installed Node through its
-// package, because npm before 11 deletes node_modules/.bin/node if it skips the packages of other
-// platforms.
+// `node scripts/run.js ARGUMENT...` runs `node ARGUMENT...` with a Node that supports TypeScript.
+// If the current Node does not support TypeScript, uses the Node that npm ci installed. Finds the
+// installed Node through its package, not through node_modules/.bin/node. Versions of npm before 11
+// delete that link if they skip the packages of other platforms.
 //
 // This file is plain JavaScript, so that old versions of Node can print an error message.
 
@@ -58,7 +58,7 @@ function memoryFolder() {
 /** Runs the program in this process, so that signals and exit codes need no forwarding. */
 async function runHere() {
   process.argv.splice(1, 2, resolve(args[0] ?? ""));
-  // Node 24.0 to 24.2 print a warning about an experimental feature at each start.
+  // Hides a warning of Node 24.0 to 24.2, in which the support for TypeScript is experimental.
   const { emitWarning } = process;
   process.emitWarning = (/** @type {[string, ...never]} */ ...warning) => {
     if (!String(warning[0]).startsWith("Type Stripping")) emitWarning(...warning);
@@ -75,8 +75,8 @@ function runChild(node) {
   // Finds the parent processes before the program starts. If npm is killed later, the shell gets
   // another parent.
   whenParentEnds(() => child.kill("SIGTERM"));
-  // If the child runs a program, it also runs this file: `runHere` ends the program when this
-  // process ends.
+  // If the arguments name a program, the child runs this file again. Its `runHere` then ends the
+  // program when this process ends.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
     stdio: "inherit",
     detached: process.platform !== "win32",
@@ -154,7 +154,7 @@ function findNode() {
     try {
       return createRequire(import.meta.url).resolve(`${packageName}/${file}`);
     } catch {
-      // Tries the next package.
+      // The package is not installed, so the loop tries the next one.
     }
   }
   return fail(`node_modules contains no Node for ${name}.`);

@@ -52,7 +52,8 @@ function npmRun(script: string) {
       npm.stdout.on("data", look);
       look();
     });
-  // The output closes when the last process that uses it exits, so no program is still running.
+  // The output closes only after every process that writes to it has exited. So no program is
+  // running after `ended` resolves.
   const ended = new Promise<string>((done) => npm.stdout.once("close", () => done(said)));
   return { npm, until, ended };
 }
@@ -90,7 +91,7 @@ for (const [machine, suffix] of [
       assert.match(await ended, /heard 1\n/);
     });
 
-    test("`kill -9` of npm ends the program", async () => {
+    test("SIGKILL to npm ends the program", async () => {
       const { npm, until, ended } = npmRun(`shelled${suffix}`);
       await until("ready");
       npm.kill("SIGKILL");

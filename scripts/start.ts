@@ -98,7 +98,8 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
     DATA_DIR: dataDir,
     CHAINS_FILE: chainsFile,
     ROLE: "all",
-    SIGNUP: process.env.SIGNUP || "open", // only on this machine
+    // Safe by default, because the service listens only on this machine unless HOST is set.
+    SIGNUP: process.env.SIGNUP || "open",
     EXECUTOR_KEY: executorKey,
     WEBHOOK_TARGETS: "any",
   };
@@ -172,8 +173,8 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
     salt: zeroHash,
     chainId: localChainId,
   };
-  // Ends the shell's single quotes before `$EXPIRY` and begins them again after it, so that the
-  // shell inserts the value of the variable.
+  // In the printed command, `$EXPIRY` must be outside of the single quotes, so that the shell
+  // inserts the value of the variable.
   const body = JSON.stringify(intent)
     .replace('"expirationTimestamp":"$EXPIRY"', `"expirationTimestamp":'$EXPIRY'`)
     .replace('"$EXPIRY"', `"'$EXPIRY'"`);

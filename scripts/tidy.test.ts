@@ -170,7 +170,7 @@ describe("imports between folders", () => {
     assert.deepEqual([...new Set(importsOf(answers).map(({ room }) => room))], ["address"]);
   });
 
-  test("are permitted only between folders that need them", () => {
+  test("every permitted import between two folders is used", () => {
     const used = new Set(
       sources
         .filter((path) => !isTest(path))
@@ -223,8 +223,8 @@ describe("imports between folders", () => {
 });
 
 /**
- * Returns the imports between folders. In a folder that contains other folders, each file counts as
- * a folder, because it could be moved into its own folder.
+ * Returns the imports between folders. If a folder contains both files and subfolders, each of
+ * these files counts as a folder, because the file could be moved into a subfolder.
  */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));
@@ -259,8 +259,8 @@ const makesTables = /^service\/\w+\/(tables|migrate)\.ts$/;
 const makesTable = /\bcreate (?:unlogged )?(?:table|view) (?:if not exists )?(\w+)/g;
 
 /**
- * Maps each table and view to its owner, which is the room (such as service/chain) that creates it.
- * Other rooms must not use the table or view in SQL.
+ * Maps each table and view to its owner: the folder (such as service/chain) that creates it. The
+ * SQL of other folders must not use the table or view.
  */
 const ownerOf = new Map(
   sources
@@ -274,8 +274,9 @@ const namesTable =
   /(?:From|Into|Table|[jJ]oin)\(\s*"(\w+)|\b(?:from|into|update|join|table)\s+(\w+)/g;
 
 /**
- * Maps a room to the folder that may use the room's tables. Outside this folder, only the files
- * that create the tables may use them. By default, the whole room may use its tables.
+ * Maps a folder that creates tables to the subfolder that may use these tables. Outside this
+ * subfolder, only the files that create the tables may use them. For all other folders, every file
+ * may use the tables of its own folder.
  */
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
@@ -406,7 +407,7 @@ describe("the packages that npm ci installs", () => {
     }
   });
 
-  test("every package has the same version and repository", () => {
+  test("all workspaces have the same version and repository", () => {
     assert.equal(new Set(manifests.map(({ version }) => version)).size, 1);
     for (const { name, repository, version } of manifests) {
       assert.match(version, /^\d+\.\d+\.\d+$/, name);
@@ -414,7 +415,7 @@ describe("the packages that npm ci installs", () => {
     }
   });
 
-  test("the root package has at most 9 commands", () => {
+  test("the package in the root folder has at most 9 npm scripts", () => {
     const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     assert.ok(Object.keys(scripts).length <= 9, Object.keys(scripts).join(", "));
   });

@@ -79,7 +79,7 @@ describe("a test file in npm test", () => {
     assert.equal(run(`test("one", () => {});`, door).status, 0);
   });
 
-  test("control: passes with Node's own runner if it ends early", () => {
+  test("control: Node's own runner passes a test file that ends early", () => {
     assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
   });
 });

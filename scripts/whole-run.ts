@@ -4,10 +4,11 @@
 //
 // Node's runner also tracks each promise with an async hook in order to find the test that caused
 // an uncaught error. This module disables the tracking of promises, which would take most of the
-// simulator's CPU time. To measure this, compare the `time` of
-// executor/test/simulator/idle.long.test.ts with `trackPromises` set to true and to false. An
-// uncaught error still fails its file, and `node FILE` names the test. Other async resources are
-// still tracked, because the runner uses them to find the suite of a hook.
+// simulator's CPU time. To measure this cost, run service/executor/test/simulator/idle.long.test.ts
+// with `trackPromises` set to true and to false. Compare the CPU times that the shell's `time`
+// prints. If a test causes an uncaught error, the test file still fails. Run `node FILE` to find
+// the name of this test. Other async resources are still tracked, because the runner uses them to
+// find the suite of a hook.
 
 import hooks from "node:async_hooks";
 import { isMainThread } from "node:worker_threads";

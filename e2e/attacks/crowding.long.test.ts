@@ -21,7 +21,8 @@ for (const kind of deployments) {
     let deployed: Deployment;
     let address: string;
     let calls = 0;
-    // This node returns the newest block, and counts and rejects all other requests.
+    // This node returns the newest block and rejects all other requests. `calls` counts the
+    // rejected requests.
     const node = createServer(async (asked, answer) => {
       const [{ id, method }] = [JSON.parse(await text(asked))].flat() as [Record<string, unknown>];
       if (method === "eth_getBlockByNumber") {
@@ -99,7 +100,7 @@ for (const kind of deployments) {
       for (const each of [...greedy, other, again]) each.hangUp();
     });
 
-    test("control: can still look up addresses", async () => {
+    test("control: the client can still look up an address", async () => {
       assert.equal((await ask(`/v1/address/${address}`, "192.0.2.1")).status, 200);
     });
   });

@@ -11,7 +11,10 @@ import { listen, newIntent, type TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
-/** A search of this number of addresses needs many SQL statements of at most 250 rows each. */
+/**
+ * With this number of addresses, a search needs many SQL statements, because each statement reads
+ * at most 250 rows.
+ */
 const rows = 12_000;
 const began = 1_700_000_000_000;
 /**
@@ -147,8 +150,9 @@ for (const kind of deployments) {
         async () => {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
-          // The server runs an account's queries one after another. If the canceled search
-          // continued, its next query would run between the following two queries.
+          // Checks that the canceled search has ended. The server runs an account's queries one at
+          // a time, so a search that had not ended would run another query between these two
+          // requests.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {

@@ -11,7 +11,10 @@ export const deployments = ["one server on SQLite", "two servers on one PostgreS
 
 export type Kind = (typeof deployments)[number];
 
-/** Returns both deployments in `npm run test:long`, and only `short` in `npm test`. */
+/**
+ * In `npm run test:long`, returns both deployments. In `npm test`, returns only the deployment
+ * `short`.
+ */
 export const longOr = (short: Kind): readonly Kind[] => (isLong ? deployments : [short]);
 
 export type Deployment<One = TestApp> = {

@@ -141,9 +141,9 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         // The test uses medians, because other processes can slow down the slowest 1% of requests.
         // service/http/load/latency-limit.test.ts tests exact limits with a simulated clock. A
         // rejection costs an eighth of the processor time of a create request. At three times the
-        // capacity, rejections therefore use 0.3 of the processor, and 0.7 of the throughput
-        // remains. The permitted times are multiplied by `freePart`, because a server with half a
-        // processor needs twice the time.
+        // capacity, rejections use about 30% of the processor, so throughput falls to about 70%.
+        // The test requires 50%. Measured times are multiplied by `freePart`, because a server with
+        // half a processor needs twice the time.
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);

@@ -131,7 +131,7 @@ for (const kind of longOr("one server on SQLite")) {
       });
     });
 
-    test("control: such clients block other requests if connections are unlimited", async () => {
+    test("control: silent clients block other requests if connections are unlimited", async () => {
       const unbounded = { filesMax, env: { CONNECTIONS_MAX: "1000000" } };
       await withAnother(unbounded, async (server) => {
         await openMany(server, 1_500, "GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ");
@@ -160,9 +160,9 @@ async function signIn({ base }: Server): Promise<number | undefined> {
 }
 
 /**
- * Opens a new connection for each honest request. To the server, an idle connection looks like an
- * attacker's. If the server closed a connection just when the test reused it, `fetch` would not
- * retry the POST request.
+ * Opens a new connection for each honest request. The server may close any idle connection, even
+ * the connection of an honest client. If the server closed a connection just when the test reused
+ * it, `fetch` would not retry the POST request.
  */
 const fresh = { connection: "close" };
 

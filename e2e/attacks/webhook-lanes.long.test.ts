@@ -118,7 +118,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await beside.stop();
     });
 
-    test("increase the 99th percentile of other endpoints' delays at most twofold", async (t) => {
+    test("increase the 99th-percentile delay of honest endpoints at most twofold", async (t) => {
       for (const shop of [alone, beside]) shop.deliver();
       const warmMs = Date.now() + warmSeconds * 1_000;
       const untilMs = warmMs + seconds * 1_000;

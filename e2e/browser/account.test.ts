@@ -263,8 +263,8 @@ test("the dashboard is in English regardless of the browser's language", async (
   const reader = await browser.newContext({ locale: "ar", storageState });
   const seen = await reader.newPage();
   await openPage(seen, site);
-  // The payment page stores the user's language in localStorage. The dashboard has the same origin,
-  // but must ignore this language.
+  // The payment page stores the user's language in localStorage. The dashboard has the same origin
+  // and could read this value, but must stay in English.
   await seen.evaluate("localStorage.language = 'ar'");
   await followPath(seen, "/addresses");
   await seen.locator("a[href^='/addresses/0x']").first().click();
@@ -286,8 +286,8 @@ test("a failed sign-out shows an error and keeps the session", async () => {
 });
 
 test("signing out removes the account's data from the page", async () => {
-  // Delays the page's request for the list of sessions until the server has ended the session. The
-  // server then rejects the delayed request, and the page gets this rejection before the response
+  // Simulates a race between two requests. The server receives the page's request for the list of
+  // sessions after the sign-out, and returns 401. The page gets this response before the response
   // to the sign-out.
   const signedOut = Promise.withResolvers<void>();
   const heading = page.getByRole("heading", { name: "Sign in" });
@@ -301,7 +301,8 @@ test("signing out removes the account's data from the page", async () => {
     const refused = page.waitForResponse((answer) => answer.status() === 401);
     signedOut.resolve();
     await refused;
-    // If the page mistook the rejection for an expired session, it would now show the sign-in form.
+    // If the page treated the 401 response as an expired session, it would show the sign-in form
+    // now.
     await page.waitForTimeout(200);
     shownEarly = await heading.count();
     await route.fulfill({ response });

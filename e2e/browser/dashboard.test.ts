@@ -212,7 +212,7 @@ describe("the allowed origins of a client ID", () => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const { status, body } = await createFrom(context, service, shop.origin, headers);
     assert.deepEqual([status, body.error?.code], [403, "api_key_in_browser"]);
-    // The service records browser uses of a key in batches, every few seconds.
+    // Every few seconds, the service records which API keys were used in a browser.
     const warning = page.getByText("Your API key was used in a browser");
     do await openPage(page, site);
     while ((await warning.count()) === 0);

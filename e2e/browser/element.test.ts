@@ -238,7 +238,7 @@ describe("the element with a wallet", () => {
     await assertSound(page, "the element with a hazard");
   });
 
-  test("a payer who rejected a request can pay with another request", async () => {
+  test("a payer who rejected a wallet request can send another request", async () => {
     const { wallet, order } = await openWithWallet();
     wallet.fault = "rejects";
     await payButton().click();

@@ -183,8 +183,8 @@ async function createOrders(service: Running) {
  * logged no error. Stops the service when all tests of the file have ended.
  *
  * @param names the operator's labels of contracts
- * @returns helpers, and the `page` that most tests share. Reloading a page takes half as long as
- *   opening a new browser context
+ * @returns helpers, and a `page` that most tests share, because reloading a page takes half as long
+ *   as opening a new browser context
  */
 export async function servePayPage(names: Record<Hex, string> = { [shopAddress]: "Demo Shop" }) {
   const folder = mkdtempSync(join(tmpdir(), "labels-"));

@@ -23,7 +23,7 @@ describe("the status on the payment page", () => {
   const stuckText = (reason: string) =>
     page.getByText(`This payment can’t complete right now: ${reason}. Your payment arrived, but`);
 
-  test("the status explains why a paid address cannot complete", async () => {
+  test("the status explains why a payment cannot complete", async () => {
     await page.goto(`${site}/a/${stuck.address}`);
     await stuckText("step 2 fails").waitFor();
     await page
@@ -59,7 +59,7 @@ describe("the status on the payment page", () => {
     await page.getByText("The payment fails: “takes 9 gas”.").waitFor();
   });
 
-  test("a paid address shows what happens if it does not complete", async () => {
+  test("the page says what happens if a payment does not complete", async () => {
     await page.goto(`${site}/a/${paid.address}`);
     await page
       .getByText(/only then does the recipient get the money. If it doesn’t complete by .*, the/)
@@ -113,7 +113,7 @@ describe("the status on the payment page", () => {
     await page.getByText("wallets may show this address as a smart contract").waitFor();
   });
 
-  test("the page of a completed payment describes no further transfers", async () => {
+  test("the page does not describe further transfers after a payment is completed", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("There’s nothing more to do.").waitFor();
     await page.getByRole("heading", { name: "How this was verified" }).waitFor();

@@ -229,7 +229,7 @@ describe("paying an address", () => {
       .waitFor();
   });
 
-  test("an executed address offers no way to pay", async () => {
+  test("the page of an executed address offers no way to pay", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("There’s nothing more to do.").waitFor();
     for (const folded of await page.locator("details").all())

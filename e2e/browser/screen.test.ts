@@ -33,8 +33,8 @@ const screens = [
 let service: Running;
 let browser: Browser;
 /**
- * Most tests share these two pages. Reloading a page takes half as long as opening a new browser
- * context.
+ * Most tests share these two pages, because reloading a page takes half as long as opening a new
+ * browser context.
  */
 let page: Page;
 let pageWithWallet: Page;
@@ -172,7 +172,7 @@ describe("content that loads later", () => {
         await sleep(200 * (at + 1));
         await route.continue();
       });
-    // `most` is the maximum layout shift. The maximum is higher for an executed address, because
+    // `most` is the maximum layout shift. The layout of an executed address may shift more, because
     // the receipt replaces the payment options. Core Web Vitals rate a layout shift of at most 0.1
     // as good.
     const cases = [

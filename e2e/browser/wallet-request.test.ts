@@ -119,8 +119,7 @@ describe("an open wallet request", () => {
   });
 
   /**
-   * This text always contains the amount of the wallet's request, even if the amount due is now
-   * lower.
+   * The warning names the amount of the open wallet request, even if the payer now owes less.
    */
   const rejectRequested = `If your wallet still asks for 25 ${token.symbol}, reject it.`;
 

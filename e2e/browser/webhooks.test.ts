@@ -132,7 +132,7 @@ describe("webhooks in the dashboard", () => {
     await page.emulateMedia({ colorScheme: null });
   });
 
-  test("a delivery names the chain of an event that occurred on another chain", async () => {
+  test("a delivery shows the name of the chain if the event is from another chain", async () => {
     const { address } = await createOrder({ ...service, apiKey });
     await other.pay(address, 2_500_000n);
     const told = () =>

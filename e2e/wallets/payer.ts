@@ -1,4 +1,5 @@
-// A payer with a browser wallet on the payment page, with the real service and a real chain.
+// Shared code for tests in which a payer uses a browser wallet on the payment page, with the real
+// service and a real chain.
 
 import assert from "node:assert/strict";
 import { after, afterEach } from "node:test";
@@ -15,11 +16,11 @@ export const rich = payerAccount.address as Hex;
 export const poor = executorAccount.address as Hex;
 
 /**
- * Starts the service and a browser. After each test, checks that `page` has logged no error. Stops
- * both when all tests of the file have ended.
+ * Starts the service and a browser, and stops both when all tests of the file have ended. After
+ * each test, checks that `page` has logged no error.
  *
- * @returns helpers, and the `page` that most tests share. Reloading a page takes half as long as
- *   opening a new browser context
+ * @returns helpers, and a `page` that most tests share, because reloading a page takes half as long
+ *   as opening a new browser context
  */
 export async function startPayer() {
   const browser = await launchBrowser();

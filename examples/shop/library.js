@@ -20,8 +20,8 @@ const folders = {
 };
 
 /**
- * The import map of a page. The map contains every path that the packages export, and their
- * dependencies.
+ * The import map of a page. The map contains every path that the packages export, and the paths of
+ * the packages' dependencies.
  */
 export const imports = {
   ...Object.fromEntries(Object.entries(packages).flatMap(exportsOf)),

@@ -49,10 +49,10 @@ describe("service/chains.json", () => {
     assert.match(change({ tokens: [{ ...token, decimals: 18 }] })[0]!, /states 6 decimals/);
   });
 
-  test("every token has the address and decimals that other packages state", () =>
+  test("the address and decimals of every token match those in other packages", () =>
     assert.deepEqual(differencesOf(shipped), []));
 
-  test("chains.json is the output of scripts/chains/generate.ts", () => {
+  test("chains.json equals the output of scripts/chains/generate.ts", () => {
     assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), generateChains());
     const sources = readFileSync(new URL("sources.json", import.meta.url), "utf8");
     assert.deepEqual(JSON.parse(sources), generateSources());
@@ -64,15 +64,15 @@ describe("service/chains.json", () => {
   });
 });
 
-describe("the chains with USDC that Circle's package lists", () => {
+describe("chains with USDC in Circle's package", () => {
   const listed = new Set(chosen.map(({ chainId }) => chainId));
 
-  test("are each supported, or omitted with a stated reason", () => {
+  test("every chain is supported, or its omission has a stated reason", () => {
     const missing = circle.filter(({ chainId }) => !listed.has(chainId) && !unlisted[chainId]);
     assert.deepEqual(missing, []);
   });
 
-  test("are not both omitted and supported", () => {
+  test("every omitted chain is in the package and is not supported", () => {
     const known = new Set(circle.map(({ chainId }) => chainId));
     for (const id of Object.keys(unlisted).map(Number)) {
       assert.ok(known.has(id), `chain ${id} is not in the package`);
@@ -80,7 +80,7 @@ describe("the chains with USDC that Circle's package lists", () => {
     }
   });
 
-  test('have at most one RPC host if the stated reason is "one provider"', () => {
+  test('a chain omitted because of "one provider" has at most one RPC host', () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);

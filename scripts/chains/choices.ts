@@ -2,8 +2,8 @@
 // amounts, gas prices, and confirmations. Addresses and decimals come from packages.json.
 
 /**
- * A token that payers may mistake for the token `looksLike`. `symbol` is the token's symbol in the
- * packages. In service/chains.json, `as` and `name` replace the symbol and the name.
+ * A token that payers may mistake for the token `looksLike`. `symbol` is the token's symbol in
+ * packages.json. If set, `as` and `name` replace the symbol and the name in service/chains.json.
  */
 type Named = { symbol: string; as?: string; name?: string; looksLike: string };
 
@@ -32,8 +32,8 @@ const bridged = (symbol: string, as = symbol): Named[] => [
 
 const ethereum = { confirmations: 65, maxFeePerGas: "60000000000", recoverMin: "5" };
 /**
- * The values for OP Stack and Arbitrum chains, which reorganize only if Ethereum reorganizes or the
- * sequencer fails.
+ * The values for OP Stack and Arbitrum chains. Such a chain reorganizes only if Ethereum
+ * reorganizes or if the chain's sequencer fails.
  */
 const rollup = { confirmations: 30, maxFeePerGas: "2000000000", recoverMin: "0.1" };
 const testing = { confirmations: 12, recoverMin: "0.01", lookalikes: [], tokens: ["USDC"] };
@@ -162,12 +162,16 @@ export const chosen: readonly Choice[] = [
   },
 ];
 
-const oneProvider = "the packages name endpoints of one provider only";
+const oneProvider = "the packages list endpoints of only one provider";
 const unknownFork =
-  "no package states its fork, and we could not call it, so Cancun is not certain";
-const coinIsUsdc = "USDC is its native coin as well, so money at an address would count twice";
+  "no package states the chain's fork, and we could not query the chain, so it may lack Cancun";
+const coinIsUsdc =
+  "USDC is also the chain's native coin, so the money at an address would count twice";
 
-/** The reasons why service/chains.json omits chains of Circle's package, by chain ID. */
+/**
+ * Maps the ID of a chain to the reason why service/chains.json omits the chain, although Circle's
+ * package contains it.
+ */
 export const unlisted: Readonly<Record<number, string>> = {
   25: unknownFork,
   50: unknownFork,

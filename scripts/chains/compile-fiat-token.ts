@@ -79,7 +79,8 @@ type Output = {
   errors?: { severity: string; formattedMessage: string }[];
 };
 
-// The installed solc package can run the compiler of the older solc package.
+// Runs the compiler of the older solc package with the JavaScript wrapper of the installed solc
+// package.
 const load = createRequire(join(root, "contracts/package.json"));
 const compiler = load("solc/wrapper")(load(join(unpack("solc"), "soljson.js")));
 const input = {

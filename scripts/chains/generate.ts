@@ -95,7 +95,7 @@ function entryOf(choice: Choice) {
   };
 }
 
-/** Returns the package and version from which each value of a chain comes. */
+/** Returns the source of each value of a chain: a package and its version. */
 function sourcesOf({ chainId, rpcUrls, tokens, lookalikes }: Choice) {
   const symbols = [...tokens, ...lookalikes.map(({ symbol }) => symbol)];
   return {
@@ -114,7 +114,7 @@ export const generateSources = () =>
   Object.fromEntries(chosen.map((choice) => [choice.chainId, sourcesOf(choice)]));
 export const packageFacts = facts;
 
-// scripts/run.js imports the program, so `import.meta.main` is false.
+// Compares paths, because `import.meta.main` is false in a program that scripts/run.js imports.
 if (resolve(process.argv[1] ?? "") === import.meta.filename) {
   const files = {
     "service/chains.json": generateChains(),

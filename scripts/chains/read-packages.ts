@@ -47,9 +47,12 @@ export type PackageToken = {
 export type PackageChain = { from: Name; chainId: number; name: string; rpcUrls: string[] };
 export type PackageFacts = {
   packages: Record<Name, PackageVersion>;
-  /** All EVM chains with USDC in Circle's package, and all chains that we list. */
+  /** All EVM chains with USDC in Circle's package, and all chains of choices.ts. */
   chains: PackageChain[];
-  /** Circle's USDC and EURC on every chain, and Uniswap's list for the chains that we list. */
+  /**
+   * Circle's USDC and EURC on every chain, and the tokens of Uniswap's list on the chains of
+   * choices.ts.
+   */
   tokens: PackageToken[];
 };
 

@@ -11,18 +11,19 @@ const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
 const blocksMax = count(2, 8);
 /**
- * The maximum numbers of RPC calls to one endpoint. The short form permits more calls per payment,
- * because calls that do not depend on the number of payments have a greater share.
+ * The maximum numbers of RPC calls to one endpoint, per payment and per block. `npm test` permits
+ * more calls per payment than `npm run test:long`. Some calls do not depend on the number of
+ * payments, so a test with fewer payments needs more calls per payment.
  */
 const [callsPerPaymentMax, callsPerBlockMax] = [count(1.2, 1.12), 20];
 await openAddresses(world, store, open);
 
-describe(`${payments} payments in one block, besides ${open} unpaid addresses`, () => {
+describe(`${payments} payments in one block, while ${open} addresses are unpaid`, () => {
   for (const [endpoints, name] of [
     [1, "one endpoint"],
     [2, "two endpoints"],
   ] as const) {
-    test(`are executed within ${blocksMax} blocks with few RPC calls to ${name}`, async (t) => {
+    test(`are executed within ${blocksMax} blocks with few RPC calls (${name})`, async (t) => {
       const records = await openAddresses(world, store, payments);
       const took = await burst(world, store, records, { endpoints });
       const perPayment = (callsIn(took) / endpoints - callsPerBlockMax * took.blocks) / payments;
@@ -39,7 +40,7 @@ describe(`${payments} payments in one block, besides ${open} unpaid addresses`, 
 
   const few = count(100, 250);
   test(
-    `control: need more blocks if an executor iteration processes only ${few}`,
+    `control: the payments need more blocks if an iteration handles only ${few} payments`,
     control,
     async (t) => {
       const records = await openAddresses(world, store, payments);

@@ -165,7 +165,7 @@ describe("tiny payments on a chain that charges a data fee", () => {
     ["a token with a price", 0n],
     ["native coin", grain],
   ] as const) {
-    test(`a return of ${what} that costs more than its value is not sent`, async (context) => {
+    test(`${what} is not returned if the gas costs more than it is worth`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: oracleCode });
       const running = start(context, plenty, more);
       const record = await dust(coin);
@@ -178,7 +178,7 @@ describe("tiny payments on a chain that charges a data fee", () => {
       await running.stop();
     });
 
-    test(`control: a return of ${what} is sent if there is no data fee`, async (context) => {
+    test(`control: ${what} is returned if there is no data fee`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: "0x" });
       const running = start(context, plenty, more);
       const record = await dust(coin);

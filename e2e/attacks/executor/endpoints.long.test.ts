@@ -153,9 +153,9 @@ const inOneRequest =
   });
 
 /**
- * Returns a function that decides whether a request exceeds a limit of 20 calls per second. Until
- * the limit has been exceeded for the first time, all earlier calls count, so that even a slow
- * machine exceeds it.
+ * Returns a function that decides whether a request exceeds a limit of 20 calls per second. Before
+ * the function has rejected a request, it counts all earlier calls, not only the calls of the last
+ * second. Otherwise, a slow machine might never exceed the limit.
  */
 function twentyASecond() {
   let sent: number[] = [];
@@ -173,7 +173,7 @@ const tooMany = error(-32600, "batch of too many calls");
 
 // This test runs first, because calls for other tests' addresses would also be counted.
 describe("the executor's RPC calls for one payment", () => {
-  test("number at most 14, besides the calls for each new block", async (context) => {
+  test("are at most 14, excluding calls that read new blocks", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) =>
       inNoTime({ ...core, tuning: { ...core.tuning, recordsPerPass: 0 } }),
@@ -204,8 +204,8 @@ describe("the executor's RPC calls for one payment", () => {
       .filter((method) => !ofHeads.includes(method))
       .filter((method, at, others) => method !== nonce || others[at - 1] !== nonce);
     context.diagnostic(`${work.length}: ${work}, and ${all.length - work.length} of heads`);
-    // hardhat rejects two of the three variants of a gas estimate request. The executor tries each
-    // variant once.
+    // The executor tries up to three variants of a gas estimate request. hardhat rejects two of
+    // these variants, so the executor may send two more requests to hardhat.
     const refused = isHardhat ? 2 : 0;
     assert.ok(work.length <= 14 + refused, `${work.length}: ${work}`);
   });
@@ -322,10 +322,10 @@ describe("new blocks by WebSocket", () => {
   });
 });
 
-// This suite runs last, because the executor has no honest endpoint. Wrong responses can then move
-// its cursor (the last scanned block) beyond the newest block.
+// This suite runs last, because its executor has no honest endpoint. Without an honest endpoint,
+// wrong responses can move the executor's cursor (the last scanned block) beyond the newest block.
 describe("an executor that has only a faulty endpoint", control, () => {
-  test("control: executes nothing if the endpoint rejects every batch", async (context) => {
+  test("control: no payment is executed if the endpoint rejects every batch", async (context) => {
     const good = await honest();
     assert.equal(await executedSoon(context, [good.url], inOneRequest(good.url)), 3);
     const { url } = await endpoint(({ length }) =>
@@ -335,7 +335,7 @@ describe("an executor that has only a faulty endpoint", control, () => {
   });
 
   for (const [name, open] of Object.entries(kinds)) {
-    test(`control: executes nothing if the endpoint ${name}`, async (context) => {
+    test(`control: no payment is executed if the endpoint ${name}`, async (context) => {
       const { url } = await open();
       assert.equal(await executedSoon(context, [url]), 0);
     });

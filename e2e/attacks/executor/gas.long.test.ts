@@ -88,7 +88,7 @@ describe("an account whose addresses need more gas than its budget", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("control: all addresses are executed without a budget", async (context) => {
+  test("control: all addresses are executed if there is no budget", async (context) => {
     const running = start(context, {});
     const hostile = await funded(count(40, 120), attacker);
     await until("all are executed", async () =>
@@ -122,7 +122,8 @@ describe("returns of tiny payments", () => {
   };
 
   /**
-   * Makes `rounds` tiny payments. Each waits until the executor has returned the previous one.
+   * Makes `rounds` tiny payments. Before each payment, the function waits until the executor has
+   * returned the previous payment.
    */
   const sendDust = async (record: AddressRecord, rounds: number) => {
     const before = await recoveries();
@@ -150,7 +151,7 @@ describe("returns of tiny payments", () => {
     await running.stop();
   });
 
-  test("control: exceed three per day if the limit is 1,000", async (context) => {
+  test("control: more than three returns are sent if the limit is 1,000", async (context) => {
     const [record] = await funded(1, attacker, { chainId: 10 });
     const running = startCore(store, world.chains(), (core) => ({
       ...core,
@@ -268,7 +269,7 @@ describe("intents with tips", () => {
   });
 
   // This test runs last, because it spends more than the daily budget of the other tests.
-  test("control: failed executions cost more without an account budget", async (context) => {
+  test("control: failed executions cost more if the account has no budget", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
     assert.ok(lost > 10n ** 15n, `${lost} wei`);
@@ -276,11 +277,11 @@ describe("intents with tips", () => {
   });
 });
 
-describe("an account that shares a transaction with others", () => {
+describe("an account whose execution shares a transaction with others", () => {
   const accepts: Hex = "0x00";
   const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
-  /** Returns the response of an endpoint, given the correct trace. */
+  /** Converts the correct trace to the response that an endpoint gives. */
   type Says = (trace: Answer) => Answer;
   const truth: Says = (trace) => trace;
   const refuses: Says = () => ({
@@ -298,7 +299,8 @@ describe("an account that shares a transaction with others", () => {
     };
 
   /**
-   * Creates one endpoint for each function in `says`. The function returns the endpoint's traces.
+   * Creates one endpoint for each function in `says`. The function converts the traces that the
+   * endpoint returns.
    */
   const tracedBy =
     (says: readonly Says[]) =>
@@ -346,9 +348,9 @@ describe("an account that shares a transaction with others", () => {
   let neighbours = 0;
 
   /**
-   * Returns the gas charged to an honest account in a shared transaction, divided by the gas of the
-   * same calls in a separate transaction. The three other addresses in the shared transaction burn
-   * as much gas as possible.
+   * Returns the ratio of two amounts of gas: the gas that an honest account is charged in a shared
+   * transaction, and the gas of the same calls in a separate transaction. The three other addresses
+   * in the shared transaction burn as much gas as possible.
    */
   async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];
@@ -375,26 +377,26 @@ describe("an account that shares a transaction with others", () => {
     return together.charged / Number(alone.gasUsed);
   }
 
-  test("pays at most 1.1 times its gas if the endpoint traces correctly", async (context) => {
+  test("is charged at most 1.1 times its own gas if the trace is correct", async (context) => {
     assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
   });
 
-  test("pays at most 1.1 times its gas if 1 of 3 traces is wrong", async (context) => {
+  test("is charged at most 1.1 times its own gas if 1 of 3 traces is wrong", async (context) => {
     const says = (plain: Hex) => [blames(plain), truth, truth];
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
 
-  test("pays at most 1.5 times its gas if no endpoint supports tracing", async (context) => {
+  test("is charged at most 1.5 times its own gas if tracing is unsupported", async (context) => {
     const times = await gasOfVictim(context, () => [refuses]);
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("pays at most 1.5 times its gas if 2 of 3 traces fail and 1 is wrong", async (context) => {
+  test("is charged at most 1.5 times its own gas if 2 of 3 traces are missing", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: pays over twice its gas if the only endpoint traces wrongly", async (context) => {
+  test("control: is charged over twice its own gas if the only endpoint lies", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });

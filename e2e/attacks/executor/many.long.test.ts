@@ -10,7 +10,10 @@ import { isAtRest, startCore } from "../../../service/testing/executor/executor.
 import { attacker, count, inNoTime, prepareAttack, until } from "./world.ts";
 
 const daySeconds = 86_400;
-/** The test starts at noon, so that a simulated hour stays within one day's budget. */
+/**
+ * The test starts at noon, because a simulated hour must not pass midnight, when each account gets
+ * a new budget.
+ */
 const noon = (Math.floor(Date.now() / 1000 / daySeconds) + 1) * daySeconds + daySeconds / 2;
 const attack = await prepareAttack({ startSeconds: noon });
 const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;
@@ -94,10 +97,11 @@ describe("paid addresses of an account over its gas budget", () => {
   });
 });
 
-describe("recoveries that another sender makes first", () => {
+describe("the executor's recoveries, if another sender is always faster", () => {
   /**
    * Makes tiny payments to all addresses, and waits until the executor has sent recoveries for
-   * them. Then another sender recovers the same addresses, and its transaction is mined first.
+   * them, or until `isOver` returns true. Then another sender recovers the same addresses, and its
+   * transaction is mined first.
    */
   const race = async (
     { events, aPass }: Pick<ReturnType<typeof start>, "events" | "aPass">,
@@ -109,7 +113,8 @@ describe("recoveries that another sender makes first", () => {
     await pay(records, 1n);
     await world.mine();
     await until("ours are on their way, or refused", async () => isSent() || isOver());
-    // When this iteration ends, the nodes have all its transactions.
+    // Waits for an iteration of the executor, so that the node has received all of the executor's
+    // recoveries.
     await aPass();
     const items = records.map(({ terms }) => recoverCalldata(terms, [world.token]));
     const data = toHex(batchCalldata(items));
@@ -128,8 +133,9 @@ describe("recoveries that another sender makes first", () => {
 
   test("cost at most the account's gas budget", async (context) => {
     const control = start(context, plenty);
-    // The other sender pays high fees, so after the first round the node suggests higher fees. The
-    // test measures the second round, because the later rounds have the same higher fees.
+    // The other sender's high fees raise the fees that the node suggests after the first round. The
+    // test therefore measures the cost of the second round, which has the same fees as later
+    // rounds.
     await race(control, await fresh(), async () => false);
     const before = await chargedTo(attacker);
     await race(control, await fresh(), async () => false);
@@ -137,8 +143,9 @@ describe("recoveries that another sender makes first", () => {
     const once = (await chargedTo(attacker)) - before;
     assert.ok(once > 0n, "control: it costs something, and finds nothing");
 
-    // While a recovery is pending, the account is charged its maximum fee. The maximum fee is about
-    // 18 times the final cost if there is nothing to recover.
+    // While a recovery is pending, the account is charged the recovery's maximum fee: about 18
+    // times the final cost of a recovery that finds no money. The budget must be higher than this
+    // maximum fee, so the test uses the final cost of 30 rounds as the budget.
     const rounds = 30;
     const budget = before + once * BigInt(rounds);
     const running = start(context, budget);

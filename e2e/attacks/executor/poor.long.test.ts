@@ -68,15 +68,15 @@ const areExecuted = async (records: readonly AddressRecord[]) =>
   (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
 describe("an executor without enough money for gas", () => {
-  test("estimates each address once and then waits for money", async (context) => {
+  test("estimates the gas of each address once and then waits for money", async (context) => {
     await setMoney(1n);
     const { events, stop } = start(context);
     const timesOf = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
     const stops = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // The iteration that postpones the addresses also processes new records. The test must not
-    // count these requests, so it waits until the next iteration has ended.
+    // The iteration that postpones the addresses also sends requests for new records, which the
+    // test must not count. So the test waits until the next iteration has ended.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();

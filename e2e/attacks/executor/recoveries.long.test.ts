@@ -22,8 +22,9 @@ const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack;
 
 /**
- * The code of a contract that accepts native coin only if its caller is also the sender of the
- * transaction, as in a simulation. Otherwise, the code burns all gas.
+ * The code of a contract that accepts native coin if the caller is also the sender of the
+ * transaction, and otherwise burns all gas. In the executor's simulation, the vault is both the
+ * caller and the sender.
  */
 const burnsWhenSent = "0x323314600a575b6006565b00";
 
@@ -134,8 +135,8 @@ describe("a token that represents the native coin", () => {
     await world.client.setBalance({ address: record.address, value: 10n ** 17n });
     const running = startCore(store, world.chains([world.rpcUrl], { tokens }));
     context.after(running.stop);
-    // The transfer emits no log and precedes the address's creation, so the executor notices the
-    // money only when it loads the new record.
+    // The address got its coin without a log and before its record existed. The executor therefore
+    // notices the money only when it loads the new record.
     await save([record], victim);
     await until("it was tried", async () => (await jobOf(record.address))?.recovery_failures === 1);
     const sent = (await recoveries()).at(-1)!;

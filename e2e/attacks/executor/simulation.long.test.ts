@@ -1,6 +1,6 @@
-// Tests calls that use the block or the gas price to detect whether they are only simulated. The
-// executor simulates under the same conditions as a transaction. Hostile calls therefore fail in
-// the simulation and cost nothing.
+// Tests calls that use the block or the gas price to detect whether they are only simulated. In the
+// executor's simulation, a call reads the same values as in a transaction. Hostile calls therefore
+// fail in the simulation and cost nothing.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, type TestContext, test } from "node:test";
@@ -23,7 +23,7 @@ const comparisons = { above: "10", below: "11" };
 
 /**
  * Returns code that compares the result of `opcode` with `value`. The code reverts if the result is
- * `above` or `below`, as `comparison` specifies.
+ * higher (`above`) or lower (`below`), depending on `comparison`.
  */
 const refusesWhere = (
   opcode: keyof typeof opcodes,
@@ -62,7 +62,7 @@ describe("hostile calls that succeed only in the newest block", () => {
     ["timestamp", "above", "timestamp"],
     ["baseFee", "below", "baseFeePerGas"],
   ] as const) {
-    test(`are not sent if they check the block's ${field}`, {
+    test(`are not sent if they depend on the block's ${field}`, {
       skip,
     }, async (context) => {
       const target = await attack.contract("0x00");
@@ -74,7 +74,7 @@ describe("hostile calls that succeed only in the newest block", () => {
     });
   }
 
-  test("control: are sent if the node simulates only the newest block", async (context) => {
+  test("control: the calls are sent if only the newest block is simulated", async (context) => {
     const proxy = await startProxy(world.rpcUrl, ({ id, method, params }, answer) => {
       if (method !== "eth_estimateGas" || params.length <= 2) return answer;
       const error = { code: -32602, message: "too many arguments, want at most 2" };
@@ -101,7 +101,7 @@ describe("calls that succeed only at gas price 0", () => {
     assert.equal(await isSent(context, record!), false);
   });
 
-  test("a recovery omits the native coin if the recipient rejects it", {
+  test("a recovery omits native coin that its recipient accepts only at gas price 0", {
     skip,
   }, async (context) => {
     const recovery = await attack.contract(fickle);

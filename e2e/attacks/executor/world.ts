@@ -12,7 +12,7 @@ import { partsFor, prepare } from "../../../service/testing/executor/executor.ts
 
 export { fatesOf, testConfig, until };
 
-/** Returns `long` in `npm run test:long`, and otherwise `short`. */
+/** In `npm run test:long`, returns `long`. In `npm test`, returns `short`. */
 export const count = (short: number, long: number) => (isLong ? long : short);
 /**
  * Test options that skip a slow control test in `npm test`. A control test shows that an attack
@@ -30,16 +30,16 @@ export const burnsAll: Hex = "0x5b5f56";
 export const burns27Million: Hex = "0x5a5b5a810363019bfcc01160015700";
 
 /**
- * Calls the blake2f precompile with `rounds` rounds. A round costs one gas, but takes a node a long
- * time. Fails without sufficient gas.
+ * Calls the blake2f precompile with `rounds` rounds. Each round costs only one gas, but a node
+ * needs a long time for many rounds. Fails without sufficient gas.
  */
 export const blake2f = (rounds: number): Hex =>
   `0x63${rounds.toString(16).padStart(8, "0")}60e01b5f5260405f60d55f60095afa15601957005bfe`;
 
 /**
- * Mines blocks quickly, but each only after the executor has completed an iteration since the
- * previous block. The number of blocks until an execution therefore does not depend on the
- * machine's speed.
+ * Mines at most one block every `ms` milliseconds, and only after the executor has completed an
+ * iteration since the previous block. The number of blocks until an execution therefore does not
+ * depend on the machine's speed.
  */
 export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
   let passes = 0;
@@ -211,6 +211,6 @@ export async function assertAccounted(
   { world }: Attack,
   records: readonly AddressRecord[],
 ): Promise<void> {
-  // fatesOf throws if tokens are missing or an address was executed twice.
+  // `fatesOf` does the check: it throws if money is missing or an address was executed twice.
   assert.equal((await fatesOf(world, records)).length, records.length);
 }

@@ -146,7 +146,10 @@ const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): C
   "back to a contract that only stands there": returning(() => world.withCode("0x00")),
 });
 
-/** The outcome depends on the time, the sender, or the gas, or native coin stays at the address. */
+/**
+ * Intents whose outcome depends on the time, the sender, or the gas, and an intent that leaves
+ * native coin at the address.
+ */
 const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes => ({
   "too many items in store": () =>
     make((all) => [pay(usual, owner, all), world.onShop("stock(uint256 items)", "240")]),
