@@ -9,7 +9,7 @@
 // - read the balances of new records
 
 import type { Hex } from "executable-address";
-import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
+import { type BlockPace, openBlockPace } from "../chain/rpc/block-pace.ts";
 import { type Network, openNetwork } from "../chain/rpc/network.ts";
 import { openRelays, type Relays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";

@@ -1,10 +1,11 @@
-// Finds the newest block of a chain, and predicts when the next one arrives. `openHeads` shares the
-// newest block among all readers in the process. The executor reports each block that it reads. If
-// a reader needs a newer block, one request serves all readers. If blocks are regular, the request
-// is made when `openBlockPace` expects a block. Otherwise, it is made at each poll.
+// Finds the newest block of a chain. `openHeads` shares the newest block among all readers in the
+// process. The executor reports each block that it reads. If a reader needs a newer block, one
+// request serves all readers. If blocks are regular, the request is made when a block is expected
+// (`openBlockPace` in block-pace.ts). Otherwise, it is made at each poll.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
+import { openBlockPace } from "./block-pace.ts";
 import { blockCall, blockOf, CallsSpent, ChainUnavailable } from "./json-rpc.ts";
 
 type Request = (method: string, params: unknown[]) => Promise<unknown>;
@@ -139,62 +140,4 @@ export async function findBlockAt(
   if (answer === null) return undefined;
   const block = blockOf(answer);
   return { number: block.number, hash: block.hash, timestamp: block.timestamp };
-}
-
-type Seen = { number: number; hash: string; timestamp: number; atMs: number };
-
-export type BlockPace = {
-  /** Records a new block. The call is idempotent. */
-  note(head: Omit<Seen, "atMs">, nowMs: number): void;
-  /**
-   * Returns when to request the next block, or 0 if this cannot be predicted. The result is a time
-   * on the same clock as `nowMs`.
-   */
-  expectedMs(): number;
-  /**
-   * Returns the lowest possible timestamp of the next block, in Unix seconds. Returns 0 if no block
-   * was recorded.
-   */
-  nextSeconds(): number;
-};
-
-/**
- * The prediction uses the last `spacingsMax` block intervals. No block is predicted if the longest
- * interval is more than `unevenMax` times the shortest.
- */
-const spacingsMax = 8;
-const unevenMax = 3;
-/** The shortest predicted block interval, in poll intervals. */
-const pollsMin = 3;
-/** The next block is requested earlier than predicted, by this fraction of the poll interval. */
-const earlier = 0.1;
-
-export function openBlockPace(pollMs: number): BlockPace {
-  let last: Seen | undefined;
-  let spacingsMs: number[] = [];
-  return {
-    note({ number, hash, timestamp }, nowMs) {
-      if (last?.hash === hash) return;
-      const blocks = number - (last?.number ?? number);
-      if (last && blocks > 0) {
-        // The interval is measured by the chain's clock and by this host's clock. The shorter
-        // result is used.
-        const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
-        const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
-        spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);
-      } else spacingsMs = [];
-      last = { number, hash, timestamp, atMs: nowMs };
-    },
-    expectedMs() {
-      const shortest = Math.min(...spacingsMs);
-      const isEven = Math.max(...spacingsMs) <= shortest * unevenMax;
-      const isKnown = spacingsMs.length === spacingsMax && isEven;
-      if (!last || !isKnown || shortest < pollMs * pollsMin) return 0;
-      return last.atMs + shortest - pollMs * earlier;
-    },
-    nextSeconds() {
-      const spacing = spacingsMs.length === 0 ? 0 : Math.min(...spacingsMs);
-      return last ? last.timestamp + Math.max(1, Math.floor(spacing / 1000)) : 0;
-    },
-  };
 }

@@ -12,8 +12,8 @@ import {
 } from "executable-address";
 import { toQuantity } from "executable-address/status";
 import { dependsOnGas } from "../../chain/execution-gas.ts";
+import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { recordWithoutGasUse } from "../../chain/rpc/endpoint-record.ts";
-import type { BlockPace } from "../../chain/rpc/heads.ts";
 import {
   type Answer,
   type Call,

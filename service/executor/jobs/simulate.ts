@@ -14,12 +14,12 @@
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
+import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import {
   type EndpointRecord,
   recordAccountMs,
   recordFormRefused,
 } from "../../chain/rpc/endpoint-record.ts";
-import type { BlockPace } from "../../chain/rpc/heads.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { EndpointClient } from "../../chain/rpc/view.ts";

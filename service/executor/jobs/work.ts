@@ -2,7 +2,7 @@
 // A job that keeps failing delays other jobs only by its balance reads and simulations.
 
 import { keccak256 } from "viem/utils";
-import type { BlockPace } from "../../chain/rpc/heads.ts";
+import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
 import {
