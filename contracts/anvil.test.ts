@@ -1,5 +1,5 @@
-// Tests that viem finds a receipt with {@link anvilChain}, even if the block arrives while viem
-// checks for a replacement transaction.
+// Tests that {@link anvilChain} lets viem find the receipt of a transaction. The block may arrive
+// while viem checks whether the transaction was replaced.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

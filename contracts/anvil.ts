@@ -22,9 +22,9 @@ export type Anvil = {
 
 /**
  * The definition of anvil's chain for viem's clients. With viem's own definition of this chain, a
- * wait for a receipt may never end. While viem checks whether a transaction was replaced, viem
- * misses new blocks. viem then looks for the receipt again only after another block, but anvil
- * mines a block only if it gets another transaction.
+ * wait for a receipt may never end. While viem checks whether a transaction was replaced, it misses
+ * new blocks. Then viem looks for the receipt again only after another block. But anvil mines a
+ * block only for a new transaction.
  *
  * An import of one of viem's chains would also load all of viem's other chains.
  */
@@ -67,8 +67,8 @@ export function foundryBinary(program: "anvil" | "forge"): string {
 }
 
 /**
- * Returns a port on 127.0.0.1 that was free a moment ago. The port is below the range that systems
- * assign automatically, so other programs are unlikely to take it before it is used.
+ * Returns a port on 127.0.0.1 that was free a moment ago. Systems do not assign ports of this range
+ * automatically, so other programs rarely take the port.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

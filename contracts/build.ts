@@ -10,10 +10,7 @@ import { foundryBinary } from "./anvil.ts";
 
 const root = import.meta.dirname;
 
-/**
- * This path is absolute, because solc does not resolve relative imports in a source whose name
- * starts with "..".
- */
+/** An absolute path, because solc does not resolve relative imports in a source named "..". */
 const openzeppelin = dirname(
   dirname(fileURLToPath(import.meta.resolve("@openzeppelin/contracts/package.json"))),
 );
@@ -23,8 +20,8 @@ export type Artifact = {
   bytecode: Hex;
   runtime: Hex;
   /**
-   * The positions in `runtime` at which the constructor writes immutable variables, by the AST node
-   * ID of the variable.
+   * Maps the AST node ID of an immutable variable to the positions in `runtime` where its value is
+   * written.
    */
   immutables: Record<string, { start: number; length: number }[]>;
 };

@@ -1,6 +1,5 @@
-// Deploys contracts with the deterministic deployer, so their addresses depend only on their
-// creation codes and salts. This module is separate from index.ts, because importers of index.ts do
-// not need viem.
+// Deploys contracts with the deterministic deployer. Their addresses depend only on their creation
+// codes and salts. This module is separate from index.ts, whose importers do not need viem.
 
 import {
   type Account,
@@ -71,8 +70,8 @@ export async function deployOnce(
 /**
  * Deploys the deterministic deployer if the chain lacks the deployer. The call is idempotent.
  *
- * Each chain allows only one attempt, because the deployer's transaction has a fixed nonce, gas
- * limit, and gas price, and a failed transaction uses up the nonce. So the function first estimates
+ * Each chain allows only one attempt, because a failed transaction uses up the deployer's nonce.
+ * The nonce, gas limit, and gas price of the transaction are fixed. So the function first estimates
  * the transaction. If the transaction would fail, the function sends nothing, not even the funds.
  *
  * @throws an error whose message states the reason and the alternative
@@ -111,8 +110,8 @@ const alternatives =
   "as a genesis predeploy";
 
 /**
- * Checks that the keyless transaction of the deployer would succeed on a chain that lacks the
- * deployer. Nothing is sent.
+ * Checks that the deployer's keyless transaction would succeed, if the chain lacks the deployer.
+ * Sends nothing.
  *
  * @throws an error whose message states the reason and the alternative
  */

@@ -1,7 +1,7 @@
 // The keyless deterministic deployer (EIP-7997). Its calldata is a 32-byte salt and creation code,
 // which it deploys with CREATE2. The deployer has the same address on nearly every chain, because
-// the same signed transaction deployed it there. Nobody has the sender's key: the v, r, and s below
-// are chosen values, and the sender is the address that is recovered from them.
+// the same signed transaction created it. The v, r, and s below are chosen values. The sender is
+// recovered from them, so nobody has the sender's key.
 
 const mask = `7f${"ff".repeat(31)}e0`;
 const body = "3601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3";
@@ -30,7 +30,7 @@ export const deterministicDeployer = {
 } as const;
 
 /**
- * The salt that gives the factory its address. mine.ts found this salt as the lowest salt for which
- * the first four bytes of the address are zero. A different creation code needs a different salt.
+ * The salt that gives the factory its address. It is the lowest salt for which the address starts
+ * with four zero bytes (mine.ts). A different creation code needs a different salt.
  */
 export const factorySalt = "0x0000000000000000000000000000000000000000000000000000000255f8edd8";

@@ -1,5 +1,5 @@
-// Tests the deployment on a local chain: the deployer, the factory, the demo contracts, and a paid
-// shop.
+// Tests the deployment of the deployer, the factory, the demo contracts, and a shop on a local
+// chain.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -69,7 +69,7 @@ describe("a chain without the deployer", () => {
     return chain;
   };
   /**
-   * Checks that nothing was sent: the sender's balance and nonce are zero, and no block was mined.
+   * Checks that nothing was sent: balance and nonce of the sender are zero, and no block was mined.
    * The deployment is therefore still possible.
    */
   const assertUnspent = async ({ client }: Chain) => {

@@ -1,7 +1,7 @@
 // The Solidity tests: fuzzing and invariants with a fixed seed, on the committed creation code.
-// `npm test` runs as many cases of each test as the mutation tests (assurance/mutation/trial.ts),
-// so it finds the same faults. `npm run test:long` runs as many cases as foundry.toml says. For
-// more cases, set FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
+// `npm test` runs as many cases of each test as the mutation tests, so both find the same faults.
+// `npm run test:long` runs as many cases as foundry.toml says. For more cases, set
+// FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

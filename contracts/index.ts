@@ -1,5 +1,5 @@
-// The contracts' data that other folders need. snapshot.ts compiles the contracts, and the results
-// are committed, so other programs need no compiler.
+// The contracts' data that other folders need. snapshot.ts compiles the contracts and writes this
+// data. Other programs need no compiler, because the data is committed.
 
 import deployment from "./snapshots/deployment.json" with { type: "json" };
 

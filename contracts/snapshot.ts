@@ -7,8 +7,8 @@ import { snapshotFiles } from "./snapshots/files.ts";
 const vaultCode = `${import.meta.dirname}/periphery/VaultCode.sol`;
 
 /**
- * Compiles twice if the factory has changed, because the periphery contains the factory's
- * address and the hashes of vault code.
+ * If the factory has changed, compiles twice. The periphery contains the factory's address and the
+ * hashes of vault code.
  */
 for (let before: string | undefined; before !== readFileSync(vaultCode, "utf8"); ) {
   before = readFileSync(vaultCode, "utf8");

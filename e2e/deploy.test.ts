@@ -69,8 +69,8 @@ describe("the alert rules and the Grafana dashboard", () => {
     }
   });
 
-  // Prometheus's increase() returns 0 if the first sample of a series is 1, as unit tests with
-  // promtool have shown.
+  // Prometheus's increase() returns 0 if the first sample of a series is 1. Unit tests with
+  // promtool showed this.
   test("an alert that counts events also counts the first event", () => {
     const counting = [...read("alerts.yaml").matchAll(/expr: (increase\((\w+).*?\) > 0.*)/g)];
     assert.ok(counting.length >= 5);

@@ -1,6 +1,6 @@
 // Tests the user documentation with the real service. Links must lead to existing files and
-// headings. The service must accept the valid examples, and must reject the invalid ones with the
-// documented errors.
+// headings. The service must accept the valid examples. It must reject the invalid examples with
+// the documented errors.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

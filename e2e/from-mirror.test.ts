@@ -1,6 +1,6 @@
 // Tests an executor without the service. The executor reads records from four mirrors, and executes
-// addresses that pay a tip. One mirror is honest, one returns wrong records, one never responds,
-// and one has no list of records.
+// addresses that pay a tip. One mirror is honest, and one returns wrong records. One never
+// responds, and one has no list of records.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -103,9 +103,8 @@ describe("the executor with --from-mirror", () => {
   const expired = recordOf("expired", { secondsLeft: -60 });
 
   /**
-   * Stores the records and then writes them to the honest mirror, as the service does. If `damage`
-   * is set, gives this record the terms of another record before the records are written to the
-   * mirror.
+   * Stores the records and then writes them to the honest mirror, as the service does. In the
+   * mirror, the record `damage` gets the terms of another record.
    */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });
@@ -141,8 +140,8 @@ describe("the executor with --from-mirror", () => {
   before(async () => {
     world = await startWorld();
     world.startTicking(150);
-    // The wrong mirror returns wrong terms, a different recovery address, another record, invalid
-    // JSON, and an incomplete line. The third mirror never responds.
+    // The wrong mirror returns wrong terms, a wrong recovery address, and another record. It also
+    // returns invalid JSON and an incomplete line. The third mirror never responds.
     const lies = [
       JSON.stringify({ ...early, terms: late.terms }),
       JSON.stringify({ ...early, intent: { ...early.intent, recovery: shop } }),

@@ -1,4 +1,4 @@
-// Tests the main purpose of the project on a real chain: an intent becomes an address, a payment
+// Tests the main purpose of the project on a real chain. An intent becomes an address. A payment
 // makes the calls possible, and all other money is returned. No executor runs. The test sends each
 // transaction, as anyone could.
 

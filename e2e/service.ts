@@ -1,5 +1,5 @@
-// Starts, for tests, a chain with the demo contracts and the service, each as a separate process on
-// a free port.
+// Starts a chain with the demo contracts, and the service. Each is a separate process on a free
+// port.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// npm run bench:settlement measures the time that a payment takes to settle, as seen by clients.
-// The bench uses only the public API and the chain, not the service's database.
+// npm run bench:settlement measures how long clients wait until a payment is settled. The bench
+// uses only the public API and the chain, not the service's database.
 //
 // - steady: one payment per second. Reports the time from a payment's block to its execution's
 //   block. Also reports the time from the execution until the merchant's server receives the
@@ -9,8 +9,8 @@
 // - soak: a longer run at half the rate of the largest cohort. The backlog must not grow.
 //
 // Each combination of database and block time gets its own chain, database, and service. The
-// service shares the machine with the load generator, so results on a separate machine would be at
-// least as good.
+// service shares the machine with the load generator. A separate machine would give results that
+// are at least as good.
 //
 // BLOCK_SECONDS, DATABASES, STEADY_SECONDS, SOAK_SECONDS, and COHORT_MAX configure the runs.
 
@@ -54,8 +54,7 @@ const giveUpMs = 300_000;
 const amount = 25_000_000n;
 const token = demoTokens[0]!.address;
 /**
- * The addresses belong to several accounts, because the executor divides its budget and its work
- * among accounts.
+ * The executor divides its budget and its work among accounts, so the addresses belong to several.
  */
 const accountCount = 10;
 /** The block gas limit of OP Mainnet and Base, rounded down. */
@@ -255,8 +254,8 @@ async function settle({ payments }: Deployment, addresses: readonly Hex[]): Prom
 const settlementSeconds = ({ paidIn, executedIn }: Settled) =>
   executedIn.timestamp - paidIn.timestamp;
 /**
- * The time from the moment when this process sees the execution's block until it receives the
- * webhook. The time is 0 if the webhook arrived first.
+ * Returns the time from the execution's block until the webhook, as this process sees both. The
+ * time is 0 if the webhook arrived first.
  */
 const webhookMs = ({ executedIn, deliveredAtMs }: Settled) =>
   Math.max(0, deliveredAtMs - executedIn.seenAtMs);

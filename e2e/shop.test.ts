@@ -1,6 +1,6 @@
-// Tests examples/shop as a merchant runs it: with packed libraries, a customer in Chromium, real
-// webhooks, and a shop whose process is killed. With SHOP_ORDERS=200, the test places 200 orders.
-// npm run test:long places twelve orders instead of six, and also runs try-receiver.
+// Tests examples/shop as a merchant runs it, with packed libraries and real webhooks. The customer
+// uses Chromium. The test kills the shop's process. With SHOP_ORDERS=200, the test places 200
+// orders. npm run test:long places twelve orders instead of six. It also runs try-receiver.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -87,9 +87,7 @@ function install(): string {
   return to;
 }
 
-/**
- * Builds and packs `room`, and unpacks it into the folder where the example in `to` looks for it.
- */
+/** Builds and packs `room`. Unpacks it into the folder where the example in `to` expects it. */
 function unpack(room: string, to: string): void {
   const built = join(to, "built");
   const build = [join(root, "scripts/build-package.ts"), built];
@@ -119,7 +117,7 @@ async function says(child: ChildProcess, text: string): Promise<string> {
 
 const shopUrl = () => `http://127.0.0.1:${env.PORT}`;
 
-/** Places an order as a customer does: fills in the form and reads the address from the element. */
+/** Places an order as a customer does. Fills in the form and reads the address from the element. */
 async function orderIn(page: Page, refund: Hex): Promise<{ id: number; address: Hex }> {
   await page.goto(shopUrl());
   await page.getByLabel("Your address").fill(refund);

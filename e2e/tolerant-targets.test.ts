@@ -1,6 +1,6 @@
-// Tests contracts that continue after an inner call has run out of gas, with the unmodified service
-// and executor. The executor uses the lowest gas limit at which a node reports no revert. At this
-// limit, the inner calls must still get enough gas.
+// Tests contracts that continue after an inner call has run out of gas. The service and the
+// executor are unmodified. The executor uses the lowest gas limit at which a node reports no
+// revert. At this limit, the inner calls must still get enough gas.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -62,8 +62,7 @@ describe("contracts that ignore failed inner calls", () => {
       await mint(record.address);
       await mint(payerAccount.address);
       const gas = await leastContent(target, record);
-      // Control: without the factory, the target takes the payment but does no work at this gas
-      // limit.
+      // Control: at this gas limit, a direct call takes the payment, but the target does no work.
       for (const call of record.intent.calls) {
         assert.equal(await send(call.target, toHex(encodeCall(call)), gas), "success");
       }
@@ -125,9 +124,8 @@ async function mint(to: Hex): Promise<void> {
 const executionOf = ({ intent }: AddressRecord) => toHex(encodeExecution(intent));
 
 /**
- * Returns the lowest gas limit (in steps of 10,000) at which only the factory's gas check reverts
- * the execution, because all calls succeed. A gas estimate would choose this limit if there were no
- * such check.
+ * Returns the lowest gas limit at which all calls succeed, but the factory's gas check reverts.
+ * Without this check, a gas estimate would choose this limit. The limit is a multiple of 10,000.
  */
 async function leastContent({ name, address }: Target, record: AddressRecord): Promise<bigint> {
   for (let gas = 100_000n; gas < 2_000_000n; gas += 10_000n) {

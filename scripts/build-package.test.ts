@@ -1,6 +1,6 @@
-// Tests the packages as users get them: packed, unpacked into an empty project, run by plain Node,
-// and bundled for a page. This file contains the expected bundle sizes, so a change of a size must
-// also change this file.
+// Tests the packages as users get them, packed and unpacked into an empty project. Plain Node runs
+// them, and a page loads them as a bundle. If a bundle size changes, change the expected size in
+// this file.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -93,8 +93,8 @@ async function bundleFiles(code: string) {
 const bundle = async (code: string): Promise<string> => (await bundleFiles(code))[0]!.code;
 
 /**
- * Returns the number of bytes that a page loads at first for `code`, and the number of bytes of
- * each module that it loads on demand.
+ * Returns the number of bytes that a page loads at first for `code`. Also returns the size of each
+ * module that loads on demand.
  */
 async function weigh(code: string) {
   const files = await bundleFiles(code);
@@ -324,8 +324,8 @@ describe("the packed packages", () => {
 
 /**
  * The expected sizes of the bundles in bytes, minified and gzipped. A difference of 150 bytes is
- * allowed. The client loads `create` and `prove` on demand, and `gather` if the service returns no
- * valid proof. `lists` and `endpoints` are used only on servers.
+ * allowed. The client loads `create` and `prove` on demand. It loads `gather` if the service
+ * returns no valid proof. `lists` and `endpoints` are used only on servers.
  */
 const pinned = {
   ...{ derive: 3427, verify: 9956, all: 17755, element: 29678, proof: 14779 },

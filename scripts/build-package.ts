@@ -1,6 +1,6 @@
-// `npm run build` in address/, element/, or shop/: compiles this package into dist/, or into the
-// folder given as an argument. The workspaces import each other's sources through the exports in
-// package.json. The published manifest maps the same exports to the compiled files.
+// `npm run build` in address/, element/, or shop/: compiles the package into dist/ or the folder in
+// the argument. The workspaces import each other's sources through the exports in package.json. The
+// published manifest maps the same exports to the compiled files.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,8 +22,8 @@ function compile() {
   const compiler = resolve(manifest, "../bin/tsc");
   const emit = ["--noEmit", "false", "--declaration", "--rewriteRelativeImportExtensions"];
   // The other packages import the library through a symbolic link in node_modules. With
-  // --preserveSymlinks, TypeScript treats the library as an installed package and does not compile
-  // its sources into the importing package.
+  // --preserveSymlinks, TypeScript treats the library as an installed package. The importing
+  // package then does not contain the library's compiled sources.
   const where = ["-p", room, "--rootDir", room, "--outDir", dist, "--preserveSymlinks"];
   execFileSync(process.execPath, [compiler, ...where, ...emit], { stdio: "inherit" });
 }

@@ -1,6 +1,5 @@
-// Runs the checks of `npm run check` as tests: types, code layout, and unused code. Because the
-// checks are tests, they run in parallel with other test files, on processors that would be idle
-// otherwise.
+// Runs the checks of `npm run check` as tests: types, code layout, and unused code. As tests, the
+// checks run in parallel with other test files and use idle processors.
 
 import assert from "node:assert/strict";
 import { exec } from "node:child_process";

@@ -1,4 +1,4 @@
-// Tests rules that make code easy to find: folders have few entries, and each file has its own
+// Tests rules that make code easy to find. Folders have few entries, and each file has its own
 // subject.
 
 import assert from "node:assert/strict";
@@ -26,7 +26,7 @@ const countImporters = (path: string) =>
   new Set(importers.get(path)?.map((each) => each.path) ?? []).size;
 
 /**
- * The files of at most 60 lines that only one file imports, each with the reason why it is
+ * The files of at most 60 lines that only one file imports. The value is the reason why the file is
  * separate. A file of this size without a stated reason must be merged into its importer.
  */
 const smallFiles: Readonly<Record<string, string>> = {

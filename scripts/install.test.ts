@@ -24,8 +24,8 @@ function find(path: string, name: string): Locked | undefined {
 }
 
 describe("package-lock.json", () => {
-  // npm silently omits a platform's packages from the lock file if the registry lacks them at that
-  // moment. `npm ci` then cannot install these packages on that platform.
+  // If the registry temporarily lacks a platform's packages, npm silently omits them from the lock
+  // file. `npm ci` then cannot install these packages on that platform.
   test("the lock file contains the native packages for Linux and macOS", () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)

@@ -1,4 +1,4 @@
-// A local chain with the contracts, two tokens, and a shop, for `npm start` and e2e tests.
+// A local chain for `npm start` and e2e tests. It has the contracts, two tokens, and a shop.
 // Contracts are deployed with CREATE2, so their addresses are the same on every machine.
 
 import { demoShop, demoToken, localChainId } from "executable-address-contracts";

@@ -3,10 +3,7 @@
 /** Set by `npm run test:long`. */
 export const isLong = process.env.TESTS === "long";
 
-/**
- * Test options that make `npm test` skip a test, for example a control test or a variant of another
- * test.
- */
+/** Makes `npm test` skip a test, for example a control test or a variant of another test. */
 export const onlyLong = { skip: !isLong && "npm run test:long" };
 
 /** Returns the number of repetitions: `short` in `npm test`, and `long` in `npm run test:long`. */

@@ -13,8 +13,8 @@ import { dirname, join } from "node:path";
 import { after, beforeEach, describe, mock, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-// The tests use a temporary folder as the project's root, so that they can remove the built pages
-// and write their own build program.
+// In a temporary root folder, the tests can remove the built pages and write their own build
+// program.
 const root = realpathSync(mkdtempSync(join(tmpdir(), "pages-")));
 after(() => rmSync(root, { recursive: true }));
 const write = (path: string, text: string) => {

@@ -12,8 +12,8 @@ import { delimiter, dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
- * Signals within this time count as one, because Ctrl-C causes two signals: one from the terminal
- * and one from npm.
+ * Signals within this time count as one. Ctrl-C causes two signals: one from the terminal and one
+ * from npm.
  */
 const sameSignalMs = 1000;
 
@@ -22,8 +22,8 @@ const args = process.argv.slice(2);
 const isProgram = !args[0]?.startsWith("-");
 if (args.includes("--test")) {
   args.unshift("--import", new URL("./whole-run.ts", import.meta.url).href);
-  // Caches compiled code, because test files and the programs that they start load the same modules
-  // hundreds of times.
+  // Caches compiled code, because test files and their programs load the same modules hundreds of
+  // times.
   const cache = new URL("../node_modules/.cache/node", import.meta.url);
   process.env.NODE_COMPILE_CACHE ||= fileURLToPath(cache);
   const memory = memoryFolder();
@@ -31,8 +31,8 @@ if (args.includes("--test")) {
 }
 const runsTypeScript = Boolean(process.features.typescript);
 
-// npm silently omits an optional package, such as a tool that builds the pages, if the package's
-// `engines` excludes the running Node.
+// npm silently omits an optional package whose `engines` excludes the running Node. An example is a
+// tool that builds the pages.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
   fail("For this version of Node, npm ci omits the tools that build the pages.", "20.19, 22.12");
@@ -42,8 +42,8 @@ if (runsTypeScript && isProgram) await runHere();
 else runChild(runsTypeScript ? process.execPath : findNode());
 
 /**
- * Returns a folder in memory in which programs can be run, with more than 4 GiB of free space for
- * the tests' databases. Returns undefined if no such folder exists.
+ * Returns a folder in memory in which programs can run. More than 4 GiB must be free for the tests'
+ * databases. Returns undefined if no such folder exists.
  */
 function memoryFolder() {
   const folder = "/dev/shm";
@@ -68,8 +68,8 @@ async function runHere() {
 }
 
 /**
- * @param {string} node the program to run. The program gets its own session, so that it receives
- *   each terminal signal only once, from this process.
+ * @param {string} node the program to run. The program gets its own session, and receives each
+ *   terminal signal only once, from this process.
  */
 function runChild(node) {
   // Finds the parent processes before the program starts. If npm is killed later, the shell gets
@@ -105,8 +105,8 @@ function passSignals(child) {
 
 /**
  * Calls `stop` when npm exits, or when the shell between npm and this process exits. A signal from
- * npm ends the shell, which does not forward it. If npm is killed with SIGKILL, the shell receives
- * no signal, so this function watches npm too.
+ * npm ends the shell, which does not forward it. This function also watches npm, because SIGKILL of
+ * npm sends no signal to the shell.
  * @param {() => void} stop
  */
 function whenParentEnds(stop) {
@@ -122,7 +122,7 @@ function whenParentEnds(stop) {
 }
 
 /**
- * Returns the parent process ID of `id`, or undefined if `id` is unknown or not a shell.
+ * Returns the parent's process ID, or undefined if `id` is unknown or not a shell.
  *
  * @param {number} id
  */

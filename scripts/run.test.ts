@@ -1,6 +1,6 @@
 // Tests signals and exit codes between `npm run` and a program. A signal that ends npm must also
-// end the program: the program gets the signal once and can exit gracefully. npm must return the
-// program's exit code.
+// end the program. The program gets the signal once and can exit gracefully. The exit code of npm
+// must be the program's exit code.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";

@@ -1,6 +1,5 @@
-// npm start: runs a local chain with the contracts, the API, the executor, and the pages on this
-// machine. Also creates an account with credentials. To keep the data for the next start, set
-// DATA_DIR.
+// npm start: runs a local chain with the contracts, the API, the executor, and the pages. Also
+// creates an account with credentials. To keep the data for the next start, set DATA_DIR.
 
 import { execFileSync, spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
@@ -173,8 +172,8 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
     salt: zeroHash,
     chainId: localChainId,
   };
-  // In the printed command, `$EXPIRY` must be outside of the single quotes, so that the shell
-  // inserts the value of the variable.
+  // In the printed command, `$EXPIRY` is outside of the single quotes, so that the shell inserts
+  // its value.
   const body = JSON.stringify(intent)
     .replace('"expirationTimestamp":"$EXPIRY"', `"expirationTimestamp":'$EXPIRY'`)
     .replace('"$EXPIRY"', `"'$EXPIRY'"`);

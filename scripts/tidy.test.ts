@@ -1,5 +1,5 @@
-// Tests rules about the project's layout: which folders may import which, no cycles, and no unused
-// files. ARCHITECTURE.md explains these rules.
+// Tests the project's layout: allowed imports between folders, no cycles, and no unused files.
+// ARCHITECTURE.md explains these rules.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -130,8 +130,8 @@ const roomOf = (path: string) => {
 type Import = { room: string | undefined; file?: string };
 
 /**
- * Returns the files and rooms (folders of `mayImport`) that a source file imports, as paths from
- * the root.
+ * Returns the files and rooms that a source file imports, as paths from the root. Rooms are the
+ * folders of `mayImport`.
  */
 const importsOf = (path: string): Import[] =>
   readSpecifiers(path).flatMap((specifier) => {
@@ -223,8 +223,8 @@ describe("imports between folders", () => {
 });
 
 /**
- * Returns the imports between folders. If a folder contains both files and subfolders, each of
- * these files counts as a folder, because the file could be moved into a subfolder.
+ * Returns the imports between folders. In a folder with subfolders, each file counts as a folder.
+ * Such a file could be moved into a subfolder.
  */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));
@@ -259,8 +259,8 @@ const makesTables = /^service\/\w+\/(tables|migrate)\.ts$/;
 const makesTable = /\bcreate (?:unlogged )?(?:table|view) (?:if not exists )?(\w+)/g;
 
 /**
- * Maps each table and view to its owner: the folder (such as service/chain) that creates it. The
- * SQL of other folders must not use the table or view.
+ * Maps each table and view to the folder that creates it, such as service/chain. The SQL of other
+ * folders must not use the table or view.
  */
 const ownerOf = new Map(
   sources

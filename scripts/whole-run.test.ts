@@ -12,8 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), "whole-"));
 after(() => rmSync(folder, { recursive: true }));
 
 /**
- * Runs a test file as `npm test` does, but without the variable NODE_TEST_CONTEXT, which would make
- * the inner run a part of this test run.
+ * Runs a test file like `npm test`, but without the variable NODE_TEST_CONTEXT. With this variable,
+ * the inner run would become a part of this test run.
  */
 function run(text: string, ...args: string[]) {
   const file = join(folder, "one.test.ts");

@@ -1,14 +1,13 @@
-// Makes a test file fail if it exits before all its tests and hooks have run. scripts/run.js loads
-// this module into each process of a test run. By default, such a file would pass with exit code 0,
-// as if it contained no tests.
+// Makes a test file fail if it exits before all its tests and hooks have run. Each process of a
+// test run loads this module through scripts/run.js. By default, such a file would pass with exit
+// code 0, as if it contained no tests.
 //
-// Node's runner also tracks each promise with an async hook in order to find the test that caused
-// an uncaught error. This module disables the tracking of promises, which would take most of the
-// simulator's CPU time. To measure this cost, run service/executor/test/simulator/idle.long.test.ts
-// with `trackPromises` set to true and to false. Compare the CPU times that the shell's `time`
-// prints. If a test causes an uncaught error, the test file still fails. Run `node FILE` to find
-// the name of this test. Other async resources are still tracked, because the runner uses them to
-// find the suite of a hook.
+// Node's runner tracks each promise with an async hook to find the test that caused an uncaught
+// error. This module disables the tracking of promises, which would take most of the simulator's
+// CPU time. To measure this cost, run service/executor/test/simulator/idle.long.test.ts with both
+// values of `trackPromises`. Compare the CPU times that the shell's `time` prints. If a test causes
+// an uncaught error, the test file still fails. Run `node FILE` to find the name of this test.
+// Other async resources are still tracked. The runner uses them to find a hook's suite.
 
 import hooks from "node:async_hooks";
 import { isMainThread } from "node:worker_threads";

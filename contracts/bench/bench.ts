@@ -1,8 +1,8 @@
 // Measures the receipt gas of executions on anvil under Prague's rules. For comparison, also
-// measures a lower bound: the same calls, compiled directly to init code without any check. Each
-// vault receives the exact amount. The recipients already have tokens, like the wallet of a shop
-// that has sold before. Run `npm run bench -w contracts`. With `-- --write`, it writes the figures
-// to snapshots/gas.json. bench.test.ts compares its own figures with this file.
+// measures a lower bound: the same calls without any check (limit.ts). Each vault receives the
+// exact amount. The recipients already have tokens, like the wallet of a shop that has sold before.
+// Run `npm run bench -w contracts`. With `-- --write`, the bench writes the figures to
+// snapshots/gas.json. bench.test.ts compares its own figures with this file.
 
 import { writeFileSync } from "node:fs";
 import { measure } from "./scenarios.ts";

@@ -1,5 +1,5 @@
 // A lower bound for the gas of an execution. The calls run in their own transaction and from their
-// own address, but without checks or events: they are compiled directly to init code, which the
+// own address, but without checks or events. The calls are compiled to init code, which the
 // deterministic deployer runs. The deployed code is 31 zero bytes.
 
 import { concat, type Hex, numberToHex, size, zeroHash } from "viem";

@@ -123,8 +123,8 @@ async function mint(chain: Chain, token: Address, to: Address, amount: bigint) {
 }
 
 /**
- * Expiration times in Unix seconds. The times are fixed, so that the figures do not depend on the
- * clock: each zero byte in a time would save 12 gas.
+ * Expiration times in Unix seconds. The times are fixed, because each zero byte in a time saves 12
+ * gas.
  */
 const expiry = { open: 0xffff_ffffn, expired: 0x1111_1111n };
 

@@ -1,14 +1,14 @@
 // Computes the gas of a transaction under EIP-8037, which charges new state by the byte. The
-// computation starts from a transaction that ran under Prague's rules, because the local chains do
-// not support the Amsterdam upgrade with EIP-8037 yet. Other prices that the same fork may change
-// (EIP-8038, EIP-7976) are not considered.
+// computation starts from a transaction under Prague's rules. The local chains do not support the
+// Amsterdam upgrade with EIP-8037 yet. Other prices that the same fork may change (EIP-8038,
+// EIP-7976) are not considered.
 
 import type { Address, Hex } from "viem";
 import type { Chain } from "../testing/local-chain.ts";
 
 /**
- * EIP-8037: the gas for a byte of new state, and the numbers of bytes that are charged for an
- * account and for a slot.
+ * EIP-8037: the gas for each byte of new state, and the bytes charged for an account and for a
+ * slot.
  */
 const gasPerByte = 1530;
 const accountBytes = 120;
@@ -16,10 +16,7 @@ const slotBytes = 64;
 
 /** Before EIP-8037: the gas for CREATE2, for each byte of code, and for a new slot. */
 const today = { create: 32_000, codeByte: 200, slot: 20_000 };
-/**
- * Under EIP-8037, in addition to the gas for new state: the gas for CREATE2, for each 32-byte word
- * of code, and for a new slot.
- */
+/** EIP-8037: the additional gas for CREATE2, for each 32-byte word of code, and for a new slot. */
 const work = { create: 9_000, codeWord: 6, slot: 2_900 };
 
 type Account = { code?: Hex; nonce?: number; storage?: Record<Hex, Hex> };

@@ -26,10 +26,10 @@ contract DemoShop is ExecutableCaller {
         _take(orderId, amount);
     }
 
-    /// @notice Takes the payment of an order from the vault of the order's intent, and rejects all
-    /// other callers. The calls of this intent are an approval and a call of this function.
-    /// @dev An order does not define the intent's `expiry`, `recovery`, and `salt`, so the caller
-    /// passes them.
+    /// @notice Takes the payment of an order. The caller must be the vault of the order's intent.
+    /// The calls of this intent are an approval and a call of this function.
+    /// @dev The caller passes `expiry`, `recovery`, and `salt`, because an order does not define
+    /// them.
     function payOrder(
         uint256 orderId,
         uint256 amount,

@@ -1,6 +1,6 @@
-// Searches for salts with which the deterministic deployer creates the factory at an address that
-// begins with four zero bytes. A search from 0 tries all salts in ascending order, so every such
-// search finds the same salt.
+// Searches for salts that give the factory an address with four leading zero bytes. The salts are
+// for the deterministic deployer. Every search from 0 finds the same salt, because it tries all
+// salts in ascending order.
 
 import { createKeccak } from "hash-wasm";
 import { concat, type Hex, hexToBytes, keccak256, numberToHex } from "viem";
@@ -10,9 +10,9 @@ import { deterministicDeployer } from "../deployer.ts";
 export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
 
 /**
- * Returns a function that tries the salts of all counts from `from` (inclusive) to `to` (exclusive,
- * at most 2^53). The function returns the lowest count whose salt gives an address with four
- * leading zero bytes.
+ * Returns a function that tries the salts of the counts from `from` up to, but not including, `to`.
+ * Counts are at most 2^53. The function returns the lowest count whose salt gives an address with
+ * four leading zero bytes.
  */
 export async function newSearch(
   creationCode: Hex,

@@ -6,10 +6,9 @@ interface ICollected {
 }
 
 /// @title Collector
-/// @notice Forwards a payment that can be slightly too low, for example because of an exchange's
-/// fee. An intent whose amount is `least` approves this contract for `most` and then calls
-/// {collect}. Both are calls of the intent. Any amount above `most` stays in the vault for
-/// `recovery`.
+/// @notice Forwards a payment even if it is slightly too low, for example because of a fee. An
+/// intent whose amount is `least` approves this contract for `most` and then calls {collect}. Both
+/// are calls of the intent. Money above `most` stays in the vault for `recovery`.
 /// @dev The contract has no owner and no storage. The contract keeps no tokens. It moves only its
 /// caller's tokens, so nobody else can use a vault's approval. The contract can be replaced,
 /// because the factory does not depend on it.
@@ -18,20 +17,19 @@ interface ICollected {
 /// 1. `transferFrom` takes exactly the requested amount from the caller. If a token takes more, the
 ///    caller can pay more than `most`. A contract that calls the token cannot prevent this.
 /// 2. During the transfer, the recipient receives no other payment of the token. If the token has
-///    hooks, the recipient can cause such a payment, but only the recipient loses money.
+///    hooks, the recipient can cause such a payment. Only the recipient then loses money.
 contract Collector {
     /// @notice The caller has `found` base units, or more if `most` is below `least`.
     error TooLittle(address token, uint256 least, uint256 found);
-    /// @notice Only `found` base units arrived: the token keeps a fee, or the recipient is the
-    /// caller itself.
+    /// @notice Only `found` base units arrived. The token keeps a fee, or the recipient is the
+    /// caller.
     error TooLittleArrived(address token, address recipient, uint256 least, uint256 found);
     /// @notice `token` did not move `amount` from the caller to `recipient`.
     error CollectFailed(address token, address recipient, uint256 amount);
     /// @notice `token` did not return a 32-byte word for `balanceOf(holder)`.
     error BalanceUnknown(address token, address holder);
 
-    /// @notice Moves the caller's balance of `token` to `recipient`, or `most` base units if the
-    /// balance is larger.
+    /// @notice Moves the caller's balance of `token` to `recipient`, but at most `most` base units.
     /// @dev Reverts unless at least `least` arrives. The caller must have approved this contract.
     /// The recipient must not be this contract, because this contract cannot send its own tokens.
     /// @param least The minimum amount, in base units of `token`. `most` is the maximum amount.

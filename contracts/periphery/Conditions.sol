@@ -4,9 +4,8 @@ pragma solidity 0.8.37;
 import {Fate, Outcome} from "./Outcome.sol";
 
 /// @title Conditions
-/// @notice Lets an intent require, in one of its own calls, that another intent was executed or
-/// closed.
-/// @dev The creator of an intent chooses `vault`, and must make sure that this address is a vault
+/// @notice Lets a call of an intent require that another intent was executed or closed.
+/// @dev The creator of an intent chooses `vault`. `vault` must be the address of a vault
 /// ({Outcome}). The contract has no owner and no storage. The contract can be replaced, because an
 /// intent names the contracts that it calls.
 contract Conditions {
@@ -22,11 +21,11 @@ contract Conditions {
     }
 
     /// @notice Reverts unless the intent at `vault` was closed on this chain. The calls of a closed
-    /// intent did not run on this chain and can never run on it.
+    /// intent did not run on this chain, and never will.
     /// @dev An expired intent is not closed until someone calls `recover`. Anyone can call
     /// `recover`, even if the vault has no money. `vault` must belong to an intent of this chain.
-    /// If an intent is for another chain, anyone can close its vault here at any time, even if its
-    /// calls ran on the other chain.
+    /// Anyone can close the vault of another chain's intent here at any time. The calls may have
+    /// run on the other chain.
     function requireClosed(address vault) external view {
         Fate found = Outcome.outcomeOf(vault);
         if (found != Fate.Closed) revert NotClosed(vault, found);

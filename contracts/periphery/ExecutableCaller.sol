@@ -5,24 +5,21 @@ import {Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
 import {FACTORY} from "./VaultCode.sol";
 
 /// @title ExecutableCaller
-/// @notice A base for targets that act only for an expected intent. The target rebuilds the intent,
-/// call by call, from its own arguments, and accepts only the intent's vault as caller. The target
-/// therefore knows all calls that the vault makes before and after this call: the calls of the
-/// intent.
+/// @notice A base for targets that act only for an expected intent. The target rebuilds the intent
+/// from its own arguments, and accepts only the intent's vault as caller. The target therefore
+/// knows all calls that the vault makes before and after this call.
 /// @dev How a target uses this contract:
 ///
 /// - The target sets every field of the intent itself, from its arguments and its own data. An
-///   intent that the caller passes as an argument proves nothing, because anyone can create an
-///   intent whose vault calls the target.
-/// - The caller must have no code, which {_onlyVaultOf} checks. The check works because a vault has
-///   no code during its calls, and always has code afterwards. Without this check, the intent's
-///   `recovery` could use `rescue` after the vault was executed or closed, and call the target from
-///   the vault without the intent's other calls.
-/// - A call cannot contain its own encoding as an argument. The target therefore takes the fields
-///   of the intent one by one, and encodes the current call itself.
+///   intent that the caller passes as an argument proves nothing. Anyone can create an intent whose
+///   vault calls the target.
+/// - The caller must have no code, which {_onlyVaultOf} checks. A vault has no code during its
+///   calls, but has code afterwards. Without the check, `recovery` could call the target later with
+///   `rescue`. The vault would then not make the intent's other calls.
+/// - A call cannot contain its own encoding as an argument. The target therefore takes the intent's
+///   fields one by one. The target encodes the current call itself.
 abstract contract ExecutableCaller {
-    /// @notice The target expects a call from the vault of an intent (`wanted`), but another
-    /// address called it (`found`).
+    /// @notice The caller (`found`) is not the vault of the expected intent (`wanted`).
     error NotVaultOfIntent(address wanted, address found);
     /// @notice The caller is the intent's vault, but the vault was already executed or closed. The
     /// intent's `recovery` made this call with `rescue`.

@@ -6,7 +6,7 @@ interface IBalance {
 }
 
 /// @title Guards
-/// @notice Lets an intent require, in one of its own calls, a minimum of gas or a minimum balance.
+/// @notice Lets a call of an intent require a minimum of gas or a minimum balance.
 /// @dev The contract has no owner and no storage. The contract can be replaced, because an intent
 /// names the contracts that it calls.
 contract Guards {
@@ -16,19 +16,18 @@ contract Guards {
     error BalanceUnknown(address token, address holder);
 
     /// @notice Reverts unless at least `gas` is left for this call. The vault needs at least 64/63
-    /// of `gas` before this call, because a call can pass on at most 63/64 of the remaining gas
-    /// (EIP-150).
+    /// of `gas` before this call. A call can pass on at most 63/64 of the remaining gas (EIP-150).
     /// @dev Put this call before the call of a target that reads `gasleft()` and does less work
-    /// with little gas. The factory's code also uses gas between the two calls, so `gas` must be
-    /// higher than the gas that the target needs. The difference grows with the target's arguments:
-    /// it is less than 2,000 gas for short arguments, and 6,681 gas for 23,000 bytes.
+    /// with little gas. `gas` must be higher than the gas that the target needs, because the
+    /// factory uses gas between the calls. The difference grows with the target's arguments. It is
+    /// less than 2,000 gas for short arguments, and 6,681 gas for 23,000 bytes.
     function requireGas(uint256 gas) external view {
         uint256 found = gasleft();
         if (found < gas) revert TooLittleGas(gas, found);
     }
 
-    /// @notice Reverts unless `holder` has at least `min` base units of `token` at this moment; the
-    /// zero address as token means native coin.
+    /// @notice Reverts unless `holder` has at least `min` base units of `token` now. The zero
+    /// address as token means native coin.
     /// @dev After a swap, this call requires a minimum result, regardless of the swap's route.
     function requireBalance(address token, address holder, uint256 min) external view {
         uint256 found = _balanceOf(token, holder);

@@ -8,8 +8,8 @@ import {CLOSED_CODE_HASH, EXECUTED_CODE_HASH} from "./VaultCode.sol";
 /// expiry, the vault can still be closed. `Executed`: the calls of the intent ran, exactly once.
 /// `Closed`: on this chain, the calls did not run and can never run. `Executed` and `Closed` are
 /// permanent, and their code hashes are the same on every chain. Only the outcome on the intent's
-/// own chain counts. On any other chain, anyone can close the vault at any time, even while the
-/// intent is open or executed on its own chain.
+/// own chain counts. On any other chain, anyone can close the vault at any time. The intent can
+/// then still be open or executed on its own chain.
 enum Fate {
     Never,
     Executed,
@@ -17,12 +17,11 @@ enum Fate {
 }
 
 /// @title Outcome
-/// @notice Reads the outcome of an intent from its vault, without any log, oracle, or service.
-/// @dev Only the factory can deploy code with one of the two known hashes to a vault, and the code
-/// cannot be changed or removed. At any other address, the hash proves nothing, because anyone can
-/// deploy the same bytes. So `vault` must be an address that the factory's `addressOf` returns, or
-/// that the caller trusts for another reason. During its own calls, a vault is still being created,
-/// so the outcome is `Never`.
+/// @notice Reads the outcome of an intent from its vault. No log, oracle, or service is needed.
+/// @dev Only the factory can deploy code with one of the two known hashes to a vault. The code is
+/// permanent. At any other address, the hash proves nothing, because anyone can deploy the same
+/// bytes. So `vault` must be a result of the factory's `addressOf`, or another address that the
+/// caller trusts. During its own calls, a vault is still being created, so the outcome is `Never`.
 library Outcome {
     /// @dev Uses one EXTCODEHASH, which costs 2,600 gas if the transaction has not accessed `vault`
     /// before.

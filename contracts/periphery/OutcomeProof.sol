@@ -7,20 +7,22 @@ import {RLP} from "@openzeppelin/contracts/utils/RLP.sol";
 import {TrieProof} from "@openzeppelin/contracts/utils/cryptography/TrieProof.sol";
 import {Fate, Outcome} from "./Outcome.sol";
 
-/// @notice Reports block hashes of another chain: an L2's view of its L1, or a light client.
+/// @notice Reports block hashes of another chain. Examples are an L2's view of its L1 and a light
+/// client.
 interface IBlockHashOracle {
     /// @return hash zero if the hash is not known
     function blockHash(uint256 blockNumber) external view returns (bytes32 hash);
 }
 
 /// @title OutcomeProof
-/// @notice Proves the outcome of an intent with a block of the intent's chain, so that a contract
-/// on one chain can wait for an intent on another chain. The proof is the block's header, as RLP,
-/// and the vault's account proof, as returned by `eth_getProof` (EIP-1186).
+/// @notice Proves the outcome of an intent with a block of the intent's chain. So a contract on one
+/// chain can wait for an intent on another chain. The proof is the block's header as RLP, and the
+/// vault's account proof from `eth_getProof` (EIP-1186).
 /// @dev The contract can prove only that a vault was executed or closed. For any other vault, a
-/// call returns `Never` if the vault's account exists, for example because it has a coin balance.
-/// If the account does not exist, the call reverts. The contract has no owner and no storage. The
-/// contract can be replaced, because the caller chooses which contract to call.
+/// call returns `Never` if the vault's account exists. The account exists, for example, if the
+/// vault has a coin balance. If the account does not exist, the call reverts. The contract has no
+/// owner and no storage. The contract can be replaced, because the caller chooses which contract to
+/// call.
 contract OutcomeProof {
     using RLP for *;
 
@@ -42,13 +44,11 @@ contract OutcomeProof {
     error WrongHeader(bytes32 wanted, bytes32 found);
     error MalformedHeader(uint256 fields);
     error MalformedAccount(uint256 fields);
-    /// @notice The chain or the oracle does not know the hash of the block, or no longer knows the
-    /// hash.
+    /// @notice The chain or the oracle does not know the hash of the block, or has forgotten it.
     error BlockHashUnknown(uint256 blockNumber);
 
-    /// @notice Returns the outcome of the intent at `vault`, as of a block of this chain.
-    /// @dev Accepts the 256 blocks before the current block, or 8,191 blocks on a chain with
-    /// EIP-2935.
+    /// @notice Returns the outcome of the intent at `vault`, proved with a block of this chain.
+    /// @dev Accepts the previous 256 blocks, or 8,191 blocks on a chain with EIP-2935.
     function proveHere(address vault, bytes calldata header, bytes[] calldata proof)
         external
         view
@@ -58,9 +58,10 @@ contract OutcomeProof {
         return prove(vault, header, proof, _known(number, Blockhash.blockHash(number)));
     }
 
-    /// @notice Returns the outcome of the intent at `vault`, as of a block that `oracle` knows.
-    /// @dev The result is only as reliable as the oracle, which the caller chooses. Only the oracle
-    /// knows to which chain its blocks belong.
+    /// @notice Returns the outcome of the intent at `vault`, proved with a block that `oracle`
+    /// knows.
+    /// @dev The caller chooses the oracle. The result is only as reliable as the oracle. Only the
+    /// oracle knows to which chain its blocks belong.
     function proveBy(
         IBlockHashOracle oracle,
         address vault,
@@ -71,9 +72,10 @@ contract OutcomeProof {
         return prove(vault, header, proof, _known(number, oracle.blockHash(number)));
     }
 
-    /// @notice Returns the outcome of the intent at `vault`, as of the block with hash `blockHash`.
-    /// @dev The function does not check that the block exists, so the caller must trust the hash.
-    /// @param proof the nodes of the state trie from its root to the account, one RLP each
+    /// @notice Returns the outcome of the intent at `vault`, proved with the block `blockHash`.
+    /// @dev The caller must trust the hash, because the function does not check that the block
+    /// exists.
+    /// @param proof the nodes of the state trie from its root to the account, each as RLP
     function prove(address vault, bytes calldata header, bytes[] calldata proof, bytes32 blockHash)
         public
         pure

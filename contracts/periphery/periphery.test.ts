@@ -1,6 +1,6 @@
 // Tests the small contracts of periphery/ on a real chain. The test deploys the contracts in the
-// same way as `admin chain bring`. Measures the gas that each contract adds to an intent, and
-// changes single bytes of outcome proofs.
+// same way as `admin chain bring`. Also measures the gas that each contract adds to an intent.
+// Changes single bytes of outcome proofs.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -74,9 +74,7 @@ const transfer = call(token, "transfer(address,uint256)", "address,uint256", [me
 const mint = (to: Address, value: bigint) =>
   send(token, encodeFunctionData({ ...demoToken, functionName: "mint", args: [to, value] }));
 
-/**
- * Uses the same terms in each run, so that the vaults have the same positions in the state trie.
- */
+/** Uses the same terms in each run, so the vaults' positions in the state trie do not change. */
 async function paid(calls: CallTerms[], expirationTimestamp = 4_000_000_000n) {
   const intent: IntentTerms = {
     token,
@@ -200,7 +198,7 @@ const flip = (bytes: Hex, at: number, by: number): Hex => {
 };
 /** Indices of a header's fields. */
 const [stateRootAt, numberAt] = [3, 8];
-/** The errors for a proof that does not lead from the root to a node of the trie. */
+/** The errors for a proof that does not lead from the root to a node. */
 const noProof = /TrieProofTraversalError|RLPInvalidEncoding/;
 const fate = { never: 0, executed: 1, closed: 2 };
 
@@ -220,9 +218,9 @@ describe("OutcomeProof", () => {
     coin = await paid([transfer]);
     await client.setBalance({ address: coin.vault, value: 1n });
     await client.mine({ blocks: 1 });
-    // Reads the number from the block, because `getBlockNumber` can return the cached number of the
-    // previous block. A proof of the previous block would be wrong, because anvil includes the
-    // balances that were set after that block.
+    // Reads the number from the block, because `getBlockNumber` can return a cached, older number.
+    // A proof of the previous block would be wrong, because anvil includes balances that were set
+    // later.
     blockNumber = (await client.getBlock()).number;
     evidence = await evidenceOf(executedVault, blockNumber);
     await client.mine({ blocks: 3 });
@@ -351,8 +349,8 @@ describe("OutcomeProof", () => {
     });
     const { gasUsed } = await send(outcomeProof.address, data);
     assert.equal(proof.length, committed.proof.nodes);
-    // The gas differs slightly between runs, because the header's time and fee differ, and zero
-    // bytes of calldata cost less.
+    // The gas differs slightly between runs. The header's time and fee change, and zero bytes of
+    // calldata cost less.
     const off = Math.abs(Number(gasUsed) / committed.proof.transaction - 1);
     assert.ok(off < 0.02, `${gasUsed}`);
   });

@@ -5,8 +5,8 @@ import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 
 /// @title Probe
 /// @notice Reads the balances of many addresses. The program runs in the eth_call of a contract
-/// creation, so nothing must be deployed on the chain. Unlike Multicall3, the program also reads
-/// the sizes of the addresses' code.
+/// creation, so it needs no deployment. Unlike Multicall3, the program also reads the sizes of the
+/// addresses' code.
 /// @dev Returns `abi.encode(chainId, timestamp, Holding[])`. The chain ID and the time show whether
 /// the answer is from another chain or block. A creation returns at most 24,576 bytes.
 contract Probe {
@@ -17,9 +17,9 @@ contract Probe {
         uint256 balance;
     }
 
-    /// @dev The gas for reading one balance. This gas is enough for any proxied token. If many
-    /// tokens (for example, 150) burn all this gas, the total exceeds a node's gas limit and the
-    /// eth_call fails. The service then reads fewer addresses per call.
+    /// @dev The gas for reading one balance. This gas is enough for any proxied token. If about 150
+    /// tokens burn all this gas, the eth_call exceeds a node's gas limit and fails. The service
+    /// then reads fewer addresses per call.
     uint256 private constant BALANCE_GAS = 1_000_000;
 
     constructor(Holder[] memory holders) {

@@ -2,10 +2,10 @@
 pragma solidity 0.8.37;
 
 /// @notice One call of an intent. The function `approve(address spender, uint256 amount)` is stored
-/// as the signature `approve(address,uint256)` and the names `spender,amount`. If an argument is a
-/// tuple, `names` also contains the names of its fields, for example `(to,amount)payments`. The
-/// selector is computed on chain from `signature`. `names` is only for display. `args` contains the
-/// ABI-encoded arguments.
+/// as the signature `approve(address,uint256)` and the names `spender,amount`. For a tuple, `names`
+/// also contains the names of its fields, for example `(to,amount)payments`. The selector is
+/// computed on chain from `signature`. `names` is only for display. `args` contains the ABI-encoded
+/// arguments.
 struct Call {
     address target;
     string signature;
@@ -14,8 +14,8 @@ struct Call {
 }
 
 /// @notice Defines the purpose of the money that is sent to an address. `amount` is in base units
-/// of `token`. `expirationTimestamp` is the last second in which the calls can run, in Unix time by
-/// the chain's clock.
+/// of `token`. `expirationTimestamp` is the last second in which the calls can run. It is Unix time
+/// by the chain's clock.
 struct Intent {
     address token;
     uint256 amount;
@@ -28,9 +28,9 @@ struct Intent {
 
 /// @title PaymentFactory: addresses that execute the calls of an intent once they are paid.
 ///
-/// @notice An intent has one address, its vault, on every chain: the CREATE2 address of the factory
-/// for `PREFIX ‖ abi.encode(intent)`. A vault has one of three states, which anyone can read from
-/// the chain:
+/// @notice An intent has the same address, its vault, on every chain. The vault is the factory's
+/// CREATE2 address for `PREFIX ‖ abi.encode(intent)`. Anyone can read the vault's state from the
+/// chain:
 ///
 ///     OPEN    no code, `chainId` is this chain, now <= expirationTimestamp     execute
 ///     OVER    code                                                             recover, rescue
@@ -38,79 +38,77 @@ struct Intent {
 ///
 /// An execution changes OPEN to OVER, and a recovery changes CLOSED to OVER. There is no other
 /// transition. The code of a vault shows, without any log, whether the vault was executed or
-/// closed. The code is the same on every chain: 41 bytes if the vault was executed, or the same
-/// bytes followed by a zero byte if the vault was closed without running a call. The EXTCODEHASH of
-/// a vault's code is:
+/// closed. The code is the same on every chain. The code of an executed vault has 41 bytes. A vault
+/// that was closed without running a call has the same bytes and a zero byte at the end. The
+/// EXTCODEHASH of a vault's code is:
 ///
 ///     executed  0x76787dbd4cf201a1655ade6889aeb3b4f0ec211e67f5a3b4f05ad4ff124e3cd1
 ///     closed    0x1294ad7c9f5dfedf7179ece44f5d55163889fd523614a369f2aa2b25c109c74b
 ///
-/// The vault behaves in the same way with both codes, and its code can never change. Nobody owns
-/// the factory. The factory holds nothing, stores nothing, and cannot change. A caller chooses only
-/// the moment, the gas, and the tokens to recover.
+/// A vault behaves in the same way with both codes. Its code can never change. Nobody owns the
+/// factory. The factory holds nothing, stores nothing, and cannot change. A caller chooses only the
+/// moment, the gas, and the tokens to recover.
 ///
 /// @dev Numbered assumptions about everything outside these contracts.
 ///
-/// If one of these assumptions is false, money can go to a place that the intent does not name:
+/// If one of these assumptions is false, money can go to places that the intent does not name:
 ///
 /// 1. The payers agree to the intent's calls. The calls run as the vault, with its whole balance,
 ///    not only `amount`. If the calls leave an unused allowance, its spender can take money that
-///    arrives later, unless someone calls `recover` first. So approve exactly the amount that the
-///    calls spend.
+///    arrives later, before a recovery. So approve exactly the amount that the calls spend.
 /// 2. A target's function does what its signature says. A selector has only 4 bytes. With about
-///    2^32 tries, anyone can find a harmless-looking signature whose selector is that of a harmful
-///    function of the target. A target without the function runs its fallback instead. If the
-///    fallback succeeds, the call counts as run.
+///    2^32 tries, anyone can find a harmless signature with the selector of a harmful function. A
+///    target without the function runs its fallback instead. If the fallback succeeds, the call
+///    counts as run.
 /// 3. A target has the same effect for every caller, at every time, and with any gas. A call that
 ///    succeeds with less than a quarter of its gas left is reverted ({TooLittleGas}). Some targets
 ///    continue after an inner call has run out of gas (`try`/`catch`, tolerant multicalls). The
 ///    revert protects these targets if the inner call is at most 17 frames below the target. The
-///    revert does not protect a target whose behavior depends on the gas that it reads, or a target
-///    that passes a share of its gas to an inner call. A swap without a minimum result can be
-///    exploited by trades before and after the swap (a sandwich attack).
+///    revert does not protect a target that reads the remaining gas and acts on it. The revert also
+///    does not protect a target that passes a share of its gas to an inner call. A swap without a
+///    minimum result can be exploited by trades before and after it.
 /// 4. A target reverts if it fails. Return values count only for ERC-20's transfer, transferFrom,
-///    and approve. Any other function that does not revert counts as run, even if it returns a
-///    number that means failure (`mint` of Compound v2 returns 13 if it did nothing).
+///    and approve. Any other function counts as run if it does not revert, even if it returns an
+///    error code. For example, `mint` of Compound v2 returns 13 if it did nothing.
 /// 5. A target is still a contract when the calls run. With EIP-7702, an account can delegate its
 ///    calls to an address without code. The factory treats this account as a contract, because the
 ///    account itself has code. A call of this account counts as run, but does nothing.
-/// 6. The token's balances are true and change only by its own rules. A token that rebases, takes
-///    a fee, or is paused can leave less than `amount`. The vault then waits, and expires.
-/// 7. The chain's CREATE2 works as on Ethereum. `recovery` has the same owner on every chain: money
-///    that is sent on a wrong chain goes to the address `recovery` on that chain. The chain has
-///    MCOPY (Cancun). Without MCOPY, the factory cannot be created.
+/// 6. The token's balances are true and change only by its own rules. A token that rebases, takes a
+///    fee, or is paused can leave less than `amount`. The vault then waits, and expires.
+/// 7. The chain's CREATE2 works as on Ethereum. `recovery` has the same owner on every chain. Money
+///    sent on a wrong chain goes to `recovery` on that chain. The chain has MCOPY (Cancun). Without
+///    MCOPY, the factory cannot be created.
 ///
-/// If one of these assumptions is false, money can stay in the vault longer, but can go only to
+/// If one of these assumptions is false, money can stay in the vault longer. It can go only to
 /// places that the intent names:
 ///
 /// 8. Someone executes before the expiry, at a moment when every call succeeds.
 /// 9. The block's time is close to real time. Arbitrum's sequencer can be 24 hours behind and 1
-///    hour ahead, so leave that margin before an expiry on Arbitrum. If a chain halts until after
-///    the expiry, the vault is CLOSED.
+///    hour ahead. Leave that margin before an expiry on Arbitrum. If a chain halts until after the
+///    expiry, the vault is CLOSED.
 /// 10. `recovery` can receive. A token or native coin that `recovery` cannot receive stays in the
 ///     vault. Other tokens are still sent. If `recovery` is a contract, it can still move the
 ///     remaining money with {rescue}. The gas floor of {TooLittleGas} does not apply to recoveries.
-///     The caller of a recovery chooses the gas limit, so a token's transfer can get too little gas
-///     for the token's own work. If `recovery` is a contract that tolerates failing inner calls, it
-///     can also get too little gas when it receives native coin.
+///     The caller of a recovery chooses the gas limit. A token's transfer can therefore get too
+///     little gas for the token's own work. A contract at `recovery` can also get too little gas
+///     for native coin, if it tolerates failing inner calls.
 ///
-/// Not protected: If a token other than the intent's token arrives while the vault is OPEN, it
-/// waits until the execution or the expiry. NFTs can leave only with {rescue}. Anyone who profits
-/// from the calls can complete a partial payment before the expiry, so that the calls run. With
-/// about 2^80 tries, a creator could find an intent whose vault is also an ordinary account, or the
-/// vault of a different intent.
+/// Not protected: while the vault is OPEN, tokens other than the intent's token cannot be
+/// recovered. NFTs can leave only with {rescue}. Before the expiry, anyone can complete a partial
+/// payment, so that the calls run. With about 2^80 tries, a creator could find a collision: a vault
+/// that is also another vault or account.
 ///
-/// The encoding is part of the address. Encode calldata as standard ABI encoders do: the arguments
-/// are in order and share no bytes, and no bytes follow them. If the intent has any other layout,
-/// the function reverts or uses a different address, which nobody was asked to pay. For example,
-/// bytes after the calldata of {execute} change the address.
+/// The encoding is part of the address. Encode calldata as standard ABI encoders do. The arguments
+/// are in order and share no bytes, and no bytes follow them. With any other layout, the function
+/// reverts or uses an address that nobody was asked to pay. For example, bytes after the calldata
+/// of {execute} change the address.
 ///
-/// The factory measures the amounts in events, so it emits each event after the external calls that
-/// the event reports. A reentrant call cannot exploit this order, because the factory has no
-/// storage that could be out of date, CREATE2 creates a vault only once, and a balance can be sent
-/// only once. If a token reports false balances, the amounts in events can be false. A token's hook
-/// can recover the whole balance while a recovery transfers it. If this transfer then returns true,
-/// two {Recovered} events report the same movement: one for each recovery.
+/// Each event follows the external calls that it reports, because the factory measures the amounts.
+/// A reentrant call cannot exploit this order. The factory has no storage that could be out of
+/// date. CREATE2 creates a vault only once, and a balance can be sent only once. If a token reports
+/// false balances, the amounts in events can be false. A token's hook can recover the whole balance
+/// while a recovery transfers it. If this transfer then returns true, both recoveries emit
+/// {Recovered} for the same movement.
 interface IPaymentFactory {
     /// @notice The calls of `vault` ran. `held` and `left` are the vault's balances of the intent's
     /// token before and after the calls.
@@ -124,9 +122,10 @@ interface IPaymentFactory {
     event Closed(address indexed vault);
     /// @notice `amount` of `token` (zero address: native coin) left `vault` for its `recovery`.
     event Recovered(address indexed vault, address indexed token, uint256 amount);
-    /// @notice `token` could not be sent, its balance could not be read, or its transfer returned
-    /// neither true nor an empty result (even if money moved). Other tokens are not affected. If
-    /// the token's share of the gas was too small, `reason` is usually empty.
+    /// @notice The balance of `token` could not be read, or its transfer failed. A transfer fails
+    /// if it reverts, or if the vault's balance does not fall. A transfer also fails if it returns
+    /// neither true nor an empty result, even if money moved. Other tokens are not affected. If the
+    /// token's share of the gas was too small, `reason` is usually empty.
     event RecoveryFailed(address indexed vault, address indexed token, bytes reason);
 
     error WrongChain(uint256 wanted, uint256 found);
@@ -137,32 +136,31 @@ interface IPaymentFactory {
     error Underfunded(address vault, uint256 wanted, uint256 found);
     /// @notice The call at `index` (from 0) has a target without code.
     error NoCode(uint256 index, address target);
-    /// @notice The call at `index` (from 0) reverted, or a call of ERC-20's transfer, transferFrom,
-    /// or approve returned neither true nor an empty result. `reason` is the first 256 bytes of the
-    /// result.
+    /// @notice The call at `index` (from 0) reverted. An ERC-20 transfer, transferFrom, or approve
+    /// also fails if it returns neither true nor an empty result. `reason` is the first 256 bytes
+    /// of the result.
     error CallFailed(uint256 index, address target, bytes reason);
     /// @notice The call at `index` succeeded, but less than a quarter of its gas was left. An inner
     /// call may therefore have run out of gas without making the whole call fail. A higher gas
-    /// limit helps, unless the call uses all gas that it gets. EIP-7825 limits a transaction to
-    /// 16,777,216 gas, so a call can use at most about 11.8 million.
-    /// @dev The error contains no amounts of gas, because they do not show which gas limit is
-    /// sufficient. With a higher limit, the quarter that must be left is also larger.
+    /// limit helps, unless the call uses all gas that it gets. With the limit of EIP-7825
+    /// (16,777,216 gas), a call can use at most about 11.8 million.
+    /// @dev The error contains no amounts of gas. They do not show which gas limit is sufficient.
+    /// With a higher limit, the quarter that must be left is also larger.
     error TooLittleGas(uint256 index, address target);
-    /// @notice `vault` could not be created: the gas ran out, or the vault's own calls requested
-    /// the creation of `vault`.
+    /// @notice `vault` could not be created. The gas ran out, or the vault's own calls tried to
+    /// create it.
     error CreationFailed(address vault);
     /// @notice `token` did not return a 32-byte word for `balanceOf(vault)`. The token has no code,
     /// reverted, or ran out of gas.
     error BalanceUnknown(address token, address vault);
     error NotRecovery(address wanted, address found);
-    /// @notice The intent is shorter than its seven words (224 bytes). It starts at byte `start` of
-    /// the calldata, and the next argument starts at byte `end`. {addressOf} also reverts with this
-    /// error if the intent does not start at byte 36, directly after its offset.
+    /// @notice The intent is shorter than its seven words (224 bytes). `start` is its position in
+    /// the calldata, and `end` is the position of the next argument. {addressOf} also reverts with
+    /// this error if the intent does not start at byte 36.
     error NotCanonical(uint256 start, uint256 end);
     /// @notice An item of a batch is neither {execute} nor {recover}. `selector` is the first four
     /// bytes of the item.
-    /// @dev The error does not contain the two valid selectors, because they are constants of this
-    /// interface.
+    /// @dev The error omits the two valid selectors, because they are constants.
     error NotAnItem(bytes4 selector);
     /// @notice `wanted` is the maximum length of terms in bytes.
     error TermsTooLong(uint256 wanted, uint256 found);
@@ -175,32 +173,32 @@ interface IPaymentFactory {
     /// @return vault the address that made the calls
     function execute(Intent calldata intent) external returns (address vault);
 
-    /// @notice Sends the whole balance of each token (zero address: native coin) to
-    /// `intent.recovery` if the vault is over or closed. Anyone can call this, any number of times.
-    /// @dev Each token gets an equal share of the remaining gas and is sent separately. For a token
-    /// that cannot be sent or burns its share, {RecoveryFailed} is emitted and the balance is
-    /// unchanged. If the vault has no balance of a token, no event is emitted for this token. A gas
-    /// estimate is too low: set the gas limit to the number of tokens times the gas that the most
-    /// expensive token needs.
+    /// @notice If the vault is over or closed, sends the whole balance of each token to
+    /// `intent.recovery`. The zero address means native coin. Anyone can call this, any number of
+    /// times.
+    /// @dev Each token is sent separately, with an equal share of the remaining gas. A token that
+    /// cannot be sent or burns its share causes {RecoveryFailed}. Its balance usually does not
+    /// change. If the vault has no balance of a token, no event is emitted for this token. A gas
+    /// estimate is too low. Set the gas limit to the number of tokens times the gas of the most
+    /// expensive token.
     /// @param intent as in {execute}
-    /// @param tokens the tokens to send, in this order. If a token is repeated, the repetition
-    /// sends only the balance that is left
-    /// @return vault the address from which the tokens are sent
+    /// @param tokens the tokens to send, in this order. A repeated token sends only the remaining
+    /// balance
+    /// @return vault the address that sends the tokens
     function recover(Intent calldata intent, address[] calldata tokens)
         external
         returns (address vault);
 
     /// @notice Runs the items separately. An item is the calldata of {execute} or {recover}. A
     /// failing item emits {ItemFailed}.
-    /// @dev Each item gets an equal share of the remaining gas, so that no item can starve another
-    /// item. A gas estimate is too low, because failing items do not revert the batch: set the gas
-    /// limit to the number of items times the gas that the most expensive item needs.
+    /// @dev Each item gets an equal share of the remaining gas, so no item can starve another. A
+    /// gas estimate is too low, because failing items do not revert the batch. Set the gas limit to
+    /// the number of items times the gas of the most expensive item.
     ///
-    /// An execution does not fail if its vault was already executed, by an earlier item or before
-    /// the batch. The item then returns the vault without another {Executed} event.
+    /// An execution does not fail if its vault was already executed. The item then returns the
+    /// vault without another {Executed} event.
     /// @param items the calldata of each item, including the selector
-    /// @return vaults the vault of each item, in the order of `items`, or the zero address if the
-    /// item failed
+    /// @return vaults the vault of each item, in this order, or the zero address if the item failed
     function batch(bytes[] calldata items) external returns (address[] memory vaults);
 
     /// @notice Makes any call from a vault that is over or closed. Only the intent's `recovery` may
@@ -215,8 +213,9 @@ interface IPaymentFactory {
         returns (bytes memory result);
 
     /// @notice Returns the vault of `intent`, in any state.
-    /// @dev Reverts if the intent's offset is not 32, or if `recovery` or `expirationTimestamp`
-    /// does not fit its type, because money of such an intent could never be recovered.
+    /// @dev Reverts if the intent's offset is not 32. Also reverts if `recovery` or
+    /// `expirationTimestamp` does not fit its type. Money of such an intent could never be
+    /// recovered.
     /// @param intent as in {execute}
     /// @return vault its address, with or without code
     function addressOf(Intent calldata intent) external view returns (address vault);

@@ -48,9 +48,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
         // starts.
         vault = _settle(intent, _argument(1));
         for (uint256 i = 0; i < tokens.length; ++i) {
-            // Each token gets a separate call, so that all effects of a failing token are reverted.
-            // With an equal share of the remaining gas, a token that burns all its gas cannot
-            // starve the tokens after it.
+            // Each token gets a separate call, which reverts all effects of a failing token. With
+            // an equal share of the gas, a token that burns all its gas cannot starve later tokens.
             uint256 share = gasleft() / (tokens.length - i);
             try this.sweepToken{gas: share}(vault, tokens[i], intent.recovery) {}
             catch (bytes memory reason) {
@@ -63,7 +62,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     function batch(bytes[] calldata items) external returns (address[] memory vaults) {
         vaults = new address[](items.length);
         for (uint256 i = 0; i < items.length; ++i) {
-            // Each item gets a separate call with a share of the gas, like each token of {recover}.
+            // Each item gets a separate call with a share of the gas, as in {recover}.
             uint256 share = gasleft() / (items.length - i);
             (bool ok, bytes memory answer) = _doItem(items[i], share);
             if (ok) vaults[i] = abi.decode(answer, (address));
@@ -85,14 +84,14 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @inheritdoc IPaymentFactory
-    /// @dev Terms must start with the offset 32. {_settle} always writes this offset, so money at
-    /// the address of other terms could never be recovered. The function reverts instead of
-    /// returning such an address.
+    /// @dev Terms must start with the offset 32, which {_settle} always writes. Money at the
+    /// address of other terms could never be recovered. The function reverts instead of returning
+    /// such an address.
     function addressOf(Intent calldata intent) external view returns (address vault) {
         uint256 start = _argument(0);
         if (start != 4 + 32) revert NotCanonical(start, msg.data.length);
-        // Reading these fields reverts if a value does not fit its type, because money at the
-        // address of such an intent could never be recovered.
+        // Reading these fields reverts if a value does not fit its type. Money at the address of
+        // such an intent could never be recovered.
         (intent.expirationTimestamp, intent.recovery);
         return _quote(msg.data[4:]);
     }
@@ -102,12 +101,11 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return _quote(terms);
     }
 
-    /// @notice Sends the whole balance of one token (zero address: native coin) to `recovery`. Only
-    /// the factory itself can call this function.
-    /// @dev Measures the amount, because a token can take a fee or return a false result. If a
-    /// transfer returns false, emits {RecoveryFailed} even if the vault's balance fell. In this
-    /// case, a hook may have recovered the token during the transfer, and the hook's recovery
-    /// already emitted {Recovered}.
+    /// @notice Sends the whole balance of one token to `recovery`. The zero address means native
+    /// coin. Only the factory itself can call this function.
+    /// @dev Measures the amount, because a token can take a fee or report a false result. If a
+    /// transfer returns false, emits {RecoveryFailed} even if the vault's balance fell. A hook may
+    /// have recovered the token during the transfer and already emitted {Recovered}.
     function sweepToken(address vault, address token, address recovery) external {
         if (msg.sender != address(this)) revert NotFactory();
         bool native = token == address(0);
@@ -124,8 +122,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         else emit RecoveryFailed(vault, token, answer);
     }
 
-    /// @dev Returns the whole result, which is short, because it is the factory's own result or
-    /// error.
+    /// @dev Returns the whole result. It is short, because it is the factory's own result or error.
     function _doItem(bytes calldata item, uint256 gasMax)
         private
         returns (bool ok, bytes memory answer)
@@ -138,10 +135,9 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @dev Returns the vault if it is over. Otherwise closes the vault without running its calls,
-    /// or reverts if the vault is still open. The vault's terms consist of a word (the offset 32)
-    /// and the calldata from the start of the intent to `end`. The caller can choose the words
-    /// after `end`, because they are not part of the terms. The seven words at the start of the
-    /// intent must therefore be before `end`.
+    /// or reverts if the vault is still open. The vault's terms are the word 32 (the offset), and
+    /// the calldata from the intent's start to `end`. The caller can choose the words after `end`.
+    /// The seven words at the start of the intent must therefore be before `end`.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
         uint256 start = _argument(0);
         if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);
@@ -156,12 +152,12 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @dev Reverts with the vault's own reason, if there is one. The reason is empty if the vault
-    /// ran out of gas or if the terms do not encode calls. It is also empty if the intent's calls
-    /// execute the intent itself, because the factory cannot create the vault twice.
+    /// ran out of gas, or if the terms do not encode calls. It is also empty if the intent's calls
+    /// execute the intent itself. The factory cannot create the vault twice.
     function _create(address vault, bytes memory initCode) private {
         address created;
-        // Assembly, because Solidity creates only code that it compiled, and reverts only with data
-        // that it encodes.
+        // Assembly, because Solidity can create only code that it compiled. It can revert only with
+        // data that it encodes.
         assembly ("memory-safe") {
             created := create2(0, add(initCode, 32), mload(initCode), 0)
             if returndatasize() {

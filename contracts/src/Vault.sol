@@ -10,17 +10,17 @@ interface IERC20 {
     function approve(address spender, uint256 amount) external returns (bool);
 }
 
-/// @notice Contains the code that runs in a vault: the vault's constructor, and the functions for
-/// later calls.
+/// @notice The code that runs in a vault: the vault's constructor and the functions for later
+/// calls.
 /// @dev This code is part of the factory, and a vault runs it with DELEGATECALL. The external
-/// functions run only in a vault (`address(this)` is not the factory), and only if the factory
-/// calls or creates this vault.
+/// functions run only in a vault that the factory calls or creates. In a vault, `address(this)` is
+/// not the factory.
 abstract contract Vault {
     /// @dev The start of a vault's init code. The rest of the init code is the terms. The first 28
     /// bytes are code that calls the creator with DELEGATECALL. The input of this call is all bytes
     /// after the code. If the call succeeds, the code deploys the call's result. Otherwise, the
-    /// code reverts with this result. The last four bytes of PREFIX are the selector of
-    /// {onCreation}, so the DELEGATECALL runs {onCreation} with the terms.
+    /// code reverts with this result. The last four bytes of PREFIX are a selector, so the
+    /// DELEGATECALL runs {onCreation} with the terms.
     ///
     ///     PUSH0 PUSH0                                   result: no memory reserved
     ///     PUSH1 28 CODESIZE SUB                         size of the input
@@ -35,9 +35,9 @@ abstract contract Vault {
     /// @dev The two halves of a vault's permanent code. Between the halves is the factory's address
     /// without its first four bytes, which are zero. If the factory calls, the code calls the
     /// factory with DELEGATECALL and returns the result. If anyone else calls, the code accepts
-    /// native coin and does nothing. The code also returns the result of a failed DELEGATECALL,
-    /// because a check would cost every execution 200 gas per byte of code. {act} fails only if it
-    /// runs out of gas, and the result is then empty.
+    /// native coin and does nothing. The code also returns the result of a failed DELEGATECALL. A
+    /// check would cost every execution 200 gas per byte of code. {act} fails only if it runs out
+    /// of gas, and the result is then empty.
     ///
     ///     CALLER PUSH16 factory XOR PUSH1 40 JUMPI      another caller: to the end
     ///     CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY         input to memory 0
@@ -57,8 +57,9 @@ abstract contract Vault {
     /// @dev The maximum number of bytes that are copied of a target's result. An `Error(string)`
     /// with 188 bytes of text fits.
     uint256 private constant RESULT_BYTES_MAX = 256;
-    /// @dev If a call frame that is d calls below a target runs out of gas, the frames above it
-    /// keep 1 - (63/64)^(d+1) of the target's gas, which is less than a quarter up to d = 17.
+    /// @dev A call frame that is d calls below a target may run out of gas. The frames above it
+    /// then keep 1 - (63/64)^(d+1) of the target's gas. This share is less than a quarter if d is
+    /// at most 17.
     uint256 private constant GAS_LEFT_DIVISOR = 4;
 
     address private immutable FACTORY = address(this);
@@ -77,15 +78,15 @@ abstract contract Vault {
     constructor() {
         if (uint160(address(this)) > type(uint128).max) revert NotMined(address(this));
         // Assembly, because Solidity has no statement for the opcode MCOPY. This MCOPY makes the
-        // creation fail on a chain without MCOPY (before Cancun), where executions would work, but
-        // recoveries would not.
+        // creation fail on a chain without MCOPY (before Cancun). On such a chain, executions would
+        // work, but recoveries would not.
         assembly ("memory-safe") {
             mcopy(0, 0, 0)
         }
     }
 
-    /// @notice The constructor of a vault. Returns the code to deploy at the vault. Runs only
-    /// inside a vault that the factory is creating.
+    /// @notice The constructor of a vault. Returns the code to deploy at the vault. Runs only while
+    /// the factory creates the vault.
     /// @dev Decides, only from the terms and the chain, whether the calls run.
     function onCreation(Intent calldata intent) external onlyVault {
         if (address(this).code.length != 0) revert NotVault();
@@ -124,21 +125,20 @@ abstract contract Vault {
         return intent.chainId == block.chainid && block.timestamp <= intent.expirationTimestamp;
     }
 
-    /// @dev Returns whether a token's result of `size` bytes that starts with `word` means success:
-    /// true or, from tokens that are older than ERC-20, an empty result.
+    /// @dev Returns whether a token's result of `size` bytes that starts with `word` means success.
+    /// True means success. An empty result also does, because some tokens are older than ERC-20.
     function _isTrue(uint256 size, bytes32 word) internal pure returns (bool) {
         return size == 0 || (size >= 32 && uint256(word) == 1);
     }
 
-    /// @dev Returns whether `selector` belongs to a function that must return either true or an
-    /// empty result.
+    /// @dev Returns whether the function of `selector` must return either true or an empty result.
     function _isTokenCall(bytes4 selector) private pure returns (bool) {
         return selector == IERC20.transfer.selector || selector == IERC20.approve.selector
             || selector == IERC20.transferFrom.selector;
     }
 
-    /// @dev Checks whether a target has code, but only if the target's result is empty. A target
-    /// that returns data has code or is a precompile, and a precompile cannot change the state.
+    /// @dev Checks that a target has code, but only if its result is empty. A target that returns
+    /// data has code or is a precompile. A precompile cannot change the state.
     function _run(Call[] calldata calls) private {
         for (uint256 i = 0; i < calls.length; ++i) {
             Call calldata one = calls[i];
@@ -155,9 +155,9 @@ abstract contract Vault {
         }
     }
 
-    /// @dev Computes the selector from the signature that is shown to people, so that the call
-    /// cannot select a different function. `size` is the size of the target's result. If `size` is
-    /// at least 32, `word` is the first word of the result.
+    /// @dev Computes the selector from the signature that people see, so no other function can be
+    /// selected. `size` is the size of the target's result. If `size` is at least 32, `word` is the
+    /// first word of the result.
     function _call(address target, Call calldata one)
         private
         returns (bool ok, bytes4 selector, uint256 size, bytes32 word)
@@ -165,9 +165,8 @@ abstract contract Vault {
         string calldata signature = one.signature;
         bytes calldata args = one.args;
         bytes32 hash;
-        // Assembly, for the same reason as in {act}. This assembly also copies the signature and
-        // the arguments only once, which saves 434 gas per call (bench/bench.ts with and without
-        // assembly).
+        // Assembly, for the same reason as in {act}. It also copies the signature and the arguments
+        // only once, which saves 434 gas per call. bench/bench.ts measures this difference.
         assembly ("memory-safe") {
             let input := mload(0x40)
             calldatacopy(input, signature.offset, signature.length)

@@ -23,8 +23,8 @@ contract AddressOfTest is Fixture {
         factory.addressOf(intent);
     }
 
-    /// @dev If the factory accepted this calldata, {addressOf} would return an address that
-    /// executes, but whose money can never be recovered.
+    /// @dev If the factory accepted this calldata, {addressOf} would return the wrong address. This
+    /// address can be executed, but its money can never be recovered.
     function test_NotCanonical_ifTheIntentIsMovedInTheCalldata(bytes32 gap) public {
         Intent memory intent = plainIntent();
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
@@ -39,9 +39,8 @@ contract AddressOfTest is Fixture {
         check(!ok && keccak256(answer) == keccak256(wanted), "NotCanonical");
     }
 
-    /// @dev {addressOf} must check the offset explicitly. If the offset is below 32, {addressOf}
-    /// reads the wrong words as the intent's fields, and the type checks do not detect all wrong
-    /// words.
+    /// @dev {addressOf} must check the offset explicitly. With an offset below 32, {addressOf}
+    /// reads the wrong words as the intent's fields. The type checks do not detect all wrong words.
     function test_NotCanonical_ifTheOffsetIsBelow32() public {
         Intent memory intent = plainIntent();
         for (uint256 offset = 0; offset < 32; ++offset) {
@@ -55,8 +54,7 @@ contract AddressOfTest is Fixture {
         }
     }
 
-    /// @dev If the factory accepted such an intent, {addressOf} would return an address whose money
-    /// can never be recovered.
+    /// @dev If the factory accepted such an intent, money at the address could never be recovered.
     function test_aRecoveryOrExpiryThatExceedsItsType_hasNoAddress(uint256 bit) public {
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, plainIntent());
         (bool ok,) = address(factory).staticcall(data);
@@ -195,7 +193,7 @@ contract AddressOfTest is Fixture {
         equal(vault.code.length, 0, "code");
     }
 
-    /// @dev Replacing one word of valid calldata cannot redirect money: the merchant gets the whole
+    /// @dev A changed word of valid calldata cannot redirect money. The merchant gets the whole
     /// amount, or all money stays in the vault.
     function test_anyChangedWord_paysTheMerchantOrNoOne(uint256 index, uint256 word, bool small)
         public

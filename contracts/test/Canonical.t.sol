@@ -6,15 +6,15 @@ import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Tests that nobody can move the money at an address whose terms are shorter than an intent's
-/// seven words. If the factory accepted such terms, the caller could append the missing words, such
-/// as their own recovery.
+/// @dev Tests that nobody can move the money of terms that are shorter than an intent's seven
+/// words. If the factory accepted such terms, the caller could append the missing words. The caller
+/// could then choose the recovery address.
 contract CanonicalTest is Fixture {
     address private constant THIEF = address(0x7417EF);
     uint256 private constant INTENT_BYTES_MIN = 224;
 
-    /// @dev The positions at which the intent starts in the calldata of `recover` (after the heads
-    /// of two arguments) and of `rescue` (after the heads of four arguments).
+    /// @dev The positions of the intent in the calldata of `recover` (two arguments) and of
+    /// `rescue` (four arguments).
     uint256 private constant RECOVER_START = 4 + 2 * 32;
     uint256 private constant RESCUE_START = 4 + 4 * 32;
 
@@ -121,8 +121,8 @@ contract CanonicalTest is Fixture {
         check(!ok && keccak256(reason) == keccak256(wanted), "NotCanonical");
     }
 
-    /// @dev Mints tokens to the address of incomplete terms, which end after `part`, and returns
-    /// this address.
+    /// @dev Mints tokens to the address of incomplete terms, which end after `part`. Returns the
+    /// address.
     function fundedCut(bytes memory part) private returns (address vault) {
         vault = factory.addressOf(bytes.concat(bytes32(uint256(32)), part));
         token.mint(vault, AMOUNT);

@@ -7,8 +7,8 @@ import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 
-/// @dev Tests special counts, words, and sizes, for which a shortcut in the code would give a wrong
-/// result. Each test was written to detect a mutant that passed all other tests.
+/// @dev Tests special counts, words, and sizes, for which a shortcut would give a wrong result.
+/// Each test was written to detect a mutant that passed all other tests.
 contract EdgesTest is Fixture {
     function test_WrongChain_ifTheIntentIsForChainZero() public {
         Intent memory intent = plainIntent();
@@ -101,8 +101,8 @@ contract EdgesTest is Fixture {
     }
 
     /// @dev The calldata contains an expired intent. The arguments of its call contain an open
-    /// intent, to which the offset of the calldata points. A faulty factory could check the open
-    /// intent, but create the vault of the expired intent.
+    /// intent. The offset of the calldata points to this open intent. A faulty factory could check
+    /// the open intent, but create the vault of the expired intent.
     function test_anOffsetIntoTheArguments_closesNoVault() public {
         Intent memory open = intentOf(new Call[](0));
         open.amount = 0;
@@ -276,8 +276,8 @@ contract EdgesTest is Fixture {
         equal(dear.held(vault), 0, "recovered");
     }
 
-    /// @dev If a token got all the remaining gas and burned it, only 1/64 of the gas would be left
-    /// (EIP-150). This is not enough gas to move the next token.
+    /// @dev If a token burned all the remaining gas, only 1/64 would be left (EIP-150). This is not
+    /// enough gas to move the next token.
     function test_tokensThatBurnAllTheirGas_leaveTheNextTokenItsShare() public {
         vm.warp(EXPIRY + 1);
         for (uint256 burning = 1; burning <= 3; ++burning) {

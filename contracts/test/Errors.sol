@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @dev The factory's errors as functions, so that tests can encode an expected error with
-/// abi.encodeCall, which checks the types of its arguments.
+/// @dev The factory's errors as functions. Tests encode expected errors with abi.encodeCall, which
+/// checks the types of the arguments.
 interface Errors {
     function WrongChain(uint256 wanted, uint256 found) external;
     function Expired(uint256 expirationTimestamp, uint256 found) external;

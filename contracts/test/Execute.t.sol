@@ -59,8 +59,7 @@ contract ExecuteTest is Fixture {
         }
     }
 
-    /// @dev The chain's ID and the intent's chain ID have the same low 32 bits, but are different
-    /// numbers.
+    /// @dev The chain's ID and the intent's chain ID differ, but have the same low 32 bits.
     function test_WrongChain_ifTheIntentHasOnlyTheLow32BitsOfThisChain() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -352,7 +351,7 @@ contract ExecuteTest is Fixture {
 
     function test_aTransferToTheVaultItself_leavesTheWholeBalance() public {
         Intent memory intent = plainIntent();
-        // The terms cannot contain the vault's own address, so another contract sends the money
+        // The terms cannot contain the vault's own address. So another contract sends the money
         // back to the vault.
         intent.calls = list(
             approveCall(address(token), address(this), AMOUNT),

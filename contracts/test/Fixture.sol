@@ -7,9 +7,8 @@ import {PlainToken} from "./tokens/PlainToken.sol";
 import {Shop} from "./targets/Shop.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Deploys the committed code of the factory with the deterministic deployer, so that the
-/// tests run the same bytes as on a real chain. Also provides a token, a shop, and an intent to
-/// pay.
+/// @dev Deploys the committed code of the factory with the deterministic deployer. So the tests run
+/// the same bytes as on a real chain. Also provides a token, a shop, and an intent to pay.
 abstract contract Fixture is Deployed {
     IPaymentFactory internal factory;
     PlainToken internal token;
@@ -182,8 +181,7 @@ abstract contract Fixture is Deployed {
         );
     }
 
-    /// @dev Checks that the vault has `left` of the intent's token, and that the merchant has
-    /// `paid`.
+    /// @dev Checks that the vault has `left` of the intent's token, and the merchant has `paid`.
     function holds(address vault, uint256 left, uint256 paid) internal view {
         equal(token.balanceOf(vault), left, "left in the vault");
         equal(token.balanceOf(MERCHANT), paid, "paid to the merchant");

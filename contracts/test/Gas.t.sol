@@ -7,8 +7,7 @@ import {Fixture} from "./Fixture.sol";
 import {Vm, vm} from "./Vm.sol";
 import {LyingToken, SlowToken} from "./tokens/OddTokens.sol";
 
-/// @dev Tests the effects of the gas limit that a caller chooses, and of the gas that a target
-/// uses.
+/// @dev Tests the effects of the gas limit that a caller chooses, and of a target's gas usage.
 contract GasTest is Fixture {
     function test_lowGas_isAllOrNothing_atEveryStep() public {
         Call[] memory calls = list(
@@ -117,8 +116,7 @@ contract GasTest is Fixture {
         check(failed && recovered, "both happened");
     }
 
-    /// @dev Checks that the last log is an event of the factory about `vault`, and returns its
-    /// data.
+    /// @dev Returns the data of the last log, and checks that the log is an event about `vault`.
     function lastData(address vault) private returns (bytes memory) {
         Vm.Log[] memory logs = vm.getRecordedLogs();
         Vm.Log memory log = logs[logs.length - 1];

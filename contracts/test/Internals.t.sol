@@ -12,8 +12,7 @@ interface Internals {
     function sweepToken(address vault, address token, address recovery) external;
 }
 
-/// @dev Tests that the internal functions of the factory and of its vaults reject all other
-/// callers.
+/// @dev Tests that the internal functions of the factory and of vaults reject all other callers.
 contract InternalsTest is Fixture {
     function test_NotVault_ifTheFactoryIsCalledDirectly(address caller) public {
         Internals internals = Internals(address(factory));

@@ -163,8 +163,8 @@ contract ReentrancyTest is Fixture {
         uint256 recovered = whenMoved ? AMOUNT : 0;
         equal(token.balanceOf(RECOVERY), recovered, "recovered");
         holds(vault, AMOUNT - recovered, 0);
-        // Checks the events only if no recovery was reverted, because Foundry also records the
-        // events of reverted calls.
+        // Skips the events if a recovery was reverted, because Foundry also records reverted
+        // events.
         if (whenMoved) equal(recoveredInEvents(vault), recovered, "the events' sum");
         check(attacker.succeeded() & (EXECUTE | RESCUE) == 0, "neither executes nor rescues");
     }

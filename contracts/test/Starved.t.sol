@@ -7,9 +7,8 @@ import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 import {Tolerant} from "./targets/Tolerant.sol";
 
-/// @dev The caller chooses the gas limit. A target that tolerates the failure of an inner call must
-/// not continue if that call failed only because the limit was too low (assumption 3 of the
-/// interface).
+/// @dev The caller chooses the gas limit. A low limit can make an inner call of a target fail. A
+/// target that tolerates this failure must not continue (assumption 3 of the interface).
 contract StarvedTest is Fixture {
     Tolerant private tolerant;
     uint256 private swallowed;
@@ -37,8 +36,8 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev 17 is the largest depth that the gas floor covers: 1 - (63/64)^18 is less than a
-    /// quarter, but 1 - (63/64)^19 is not.
+    /// @dev The gas floor covers a depth of at most 17. 1 - (63/64)^18 is less than a quarter, but
+    /// 1 - (63/64)^19 is not.
     function test_TooLittleGas_coversWork17FramesDeep() public {
         uint256 stride = 3 * vm.envOr("LADDER_STRIDE", 5_000) / 2;
         for (uint256 gas = 200_000; gas < 1_500_000; gas += stride) {
@@ -50,8 +49,8 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev The gas floor does not protect work that is nested too deeply, or work that gets only a
-    /// share of the gas. The interface documents both cases.
+    /// @dev The gas floor does not protect work that is nested too deeply. It also does not protect
+    /// work that gets only a share of the gas. The interface documents both cases.
     function test_deeperWork_orWorkWithAShareOfTheGas_canBeStarved() public {
         for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
             _try(gas, _top(60, 20), 20);
@@ -103,9 +102,9 @@ contract StarvedTest is Fixture {
         equal(tolerant.done(), 40, "done with more");
     }
 
-    /// @dev A call must leave a quarter of its gas, so it needs 4/3 of the gas that it uses. Each
-    /// of the two frames above the call (the vault's init code and its DELEGATECALL) gets only
-    /// 63/64 of the gas. The product of these factors, 4/3 * (64/63)^2, is less than 7/5. The other
+    /// @dev A call must leave a quarter of its gas, so it needs 4/3 of the gas that it uses. Two
+    /// frames are above the call: the vault's init code and its DELEGATECALL. Each gets only 63/64
+    /// of the gas. The product of these factors, 4/3 * (64/63)^2, is less than 7/5. The other
     /// 110,000 gas pays for the factory's own work.
     function test_twoFifthsMoreGasThanTheCallsUse_isEnough() public {
         for (uint256 items = 1; items <= 100; items += 9) {

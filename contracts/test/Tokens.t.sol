@@ -86,15 +86,15 @@ contract TokensTest is Fixture {
         check(ok == (size == 0 || (size >= 32 && word == 1)), "true, or nothing, or refused");
     }
 
-    /// @dev The call before the tested call returned true, and its result can still be in memory.
-    /// The factory must not read bytes of this old result if the next result is shorter.
+    /// @dev The previous call returned true, and its result can still be in memory. The factory
+    /// must not read bytes of this old result if the next result is shorter.
     function test_aShortAnswerFromTransfer_isNotExtendedByThePreviousAnswer() public {
         FalseSayer sayer = new FalseSayer();
         for (uint256 size = 1; size < 32; size += 5) {
             // With an even size, the token returns the number 1 in fewer than 32 bytes. A decoder
             // that adds leading zeros would read these bytes as true. With an odd size, the token
             // returns only zeros. If these zeros replaced only the start of the previous result,
-            // its last byte would still be 1, which means true.
+            // the last byte would still be 1 (true).
             sayer.set(size % 2 == 0 ? uint256(1) << 8 * (32 - size) : 0, size);
             Intent memory intent = intentOf(
                 list(

@@ -1,7 +1,7 @@
 // The node for tests of the service: anvil or, with LOCAL_NODE=hardhat, Hardhat's node. Hardhat's
-// node has different error texts, a different order of blocks, and different methods.
+// node differs in error texts, block order, and methods.
 //
-// hardhat is not a dependency of this repository: it takes 100 MB, and its engine needs Node 22 or
+// hardhat is not a dependency of this repository. It takes 100 MB, and its engine needs Node 22 or
 // later. `npm run test:hardhat -w service` installs it into a separate cache.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";

@@ -9,8 +9,8 @@ import type { TestContext } from "node:test";
 export const startOtherChain = (t: TestContext) => startFixedNode(t, () => "0x1");
 
 /**
- * Starts a node that returns the result of `resultOf` for each method, records the `methods`, and
- * ends with the test.
+ * Starts a node that returns `resultOf(method)` for each request, and ends with the test. Records
+ * the `methods`.
  */
 export async function startFixedNode(t: TestContext, resultOf: (method: string) => unknown) {
   const methods: string[] = [];

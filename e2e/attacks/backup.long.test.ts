@@ -1,5 +1,5 @@
-// Tests what an attacker can do with a copy of the database: every row, including the secret that
-// signs cookies.
+// Tests what an attacker can do with a copy of the database. The copy includes every row, and the
+// secret that signs cookies.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";

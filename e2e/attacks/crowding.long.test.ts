@@ -64,8 +64,8 @@ for (const kind of deployments) {
       return { status: answer.statusCode, answer, hangUp: () => asked.destroy() };
     };
 
-    // This test runs first, because it counts all requests to the node, and the event streams of
-    // the next test also cause requests.
+    // This test runs first, because it counts all requests to the node. The event streams of the
+    // next test also cause requests.
     test("gets 429 if it requests too many simulations", async () => {
       const path = `/v1/address/${address}/simulation`;
       const statuses = new Map<number, number>();

@@ -12,14 +12,13 @@ import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
 /**
- * With this number of addresses, a search needs many SQL statements, because each statement reads
- * at most 250 rows.
+ * A search of this many addresses needs many SQL statements. Each statement reads at most 250 rows.
  */
 const rows = 12_000;
 const began = 1_700_000_000_000;
 /**
  * The token of three addresses: the oldest, one in the middle, and the newest. The tests search for
- * these three by token, by chain, and by a part of their references.
+ * them by token, chain, and part of the reference.
  */
 const rare: Hex = `0x${"11".repeat(20)}`;
 
@@ -151,8 +150,7 @@ for (const kind of deployments) {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
           // Checks that the canceled search has ended. The server runs an account's queries one at
-          // a time, so a search that had not ended would run another query between these two
-          // requests.
+          // a time. A search that had not ended would run a query between these two requests.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {

@@ -1,6 +1,5 @@
-// Starts the service as operators deploy it: one server on SQLite, or two servers on one
-// PostgreSQL. Requests alternate between the two servers, so that tests can check whether limits
-// apply across servers.
+// Starts the service as operators deploy it: one server on SQLite, or two servers on PostgreSQL.
+// Requests alternate between the two servers. So tests can check that limits apply across servers.
 
 import { isLong } from "../../scripts/long.ts";
 import { startApp, type TestApp } from "../../service/testing/app.ts";

@@ -1,6 +1,6 @@
-// Fills the disk that the servers and their database use, then frees space, and prints how the
-// servers responded. The folder for temporary files must be on a small disk of its own, because the
-// program fills this disk.
+// Fills the disk that the servers and their database use. Then frees space, and prints how the
+// servers responded. The folder for temporary files must be on a small, separate disk, which the
+// program fills.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
@@ -20,8 +20,7 @@ type Counted = Record<string, number>;
 /** The observations of one cycle: the program fills the disk and then frees space. */
 type Cycle = {
   /**
-   * Responses to create requests: until the first rejection, while the disk was full, and after
-   * space was freed.
+   * Responses to create requests: until the first rejection, while the disk was full, and later.
    */
   creates: { before: Counted; full: Counted; back: Counted };
   /** Lookups while the disk was full. */
@@ -104,8 +103,8 @@ const count = (counted: Counted, answer: string) => {
 };
 
 /**
- * @param isLogFull whether PostgreSQL must start a new file of its write-ahead log on the full
- *   disk. PostgreSQL exits if it cannot create this file
+ * @param isLogFull whether PostgreSQL must start a new write-ahead log file on the full disk.
+ *   PostgreSQL exits if it cannot create this file
  */
 async function cycle(isLogFull: boolean): Promise<Cycle> {
   const creates = { before: {}, full: {}, back: {} };
@@ -114,7 +113,7 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   fillDisk();
   while (!count(creates.before, await create(deployed.next())).startsWith("503"));
   if (isLogFull) await inDatabase(({ db }) => sql`select pg_switch_wal()`.execute(db));
-  // The four rounds take at least a second, so that the database also attempts a checkpoint on the
+  // The four rounds take at least a second. The database then also attempts a checkpoint on the
   // full disk.
   for (let round = 0; round < 4; round++) {
     await sleep(250);
@@ -146,8 +145,8 @@ const sayStuck = (creates: Cycle["creates"]) =>
   JSON.stringify({ creates, lines: servers.map(({ lines }) => lines.slice(-8)) }, null, 1);
 
 /**
- * @throws if a create request gets no response, or if a server acknowledges none within a minute
- *   after space was freed
+ * @throws if a create request gets no response, or if a server accepts none within a minute after
+ *   space was freed
  */
 async function run(): Promise<Observations> {
   const cycles: Cycle[] = [];

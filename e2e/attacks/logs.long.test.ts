@@ -116,7 +116,7 @@ for (const kind of deployments) {
 
 /**
  * Checks that each server logged something, and no message twice. A repeated message is logged at
- * most once a minute, and the test is shorter than that.
+ * most once a minute. The test takes less than a minute.
  */
 function assertSeldom(written: string[][]): void {
   for (const lines of written) {

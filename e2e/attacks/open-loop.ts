@@ -20,7 +20,7 @@ type Stream = {
 export type Job = { ports: number[]; ms: number; streams: Record<string, Stream> };
 
 /**
- * Sorted latencies in milliseconds. A latency starts at the scheduled time of its request, so it
+ * Sorted latencies in milliseconds. A latency starts at the request's scheduled time, so it
  * includes delays of the sender.
  */
 type Responses = { byStatus: Record<number, number[]>; lateMs: number[]; unanswered: number };

@@ -1,6 +1,6 @@
-// Sends three times as many create requests as the servers can process, from clients that do not
-// wait. Accepted requests stay fast, throughput stays high, lookups succeed, and the servers
-// recover afterwards.
+// Sends three times as many create requests as the servers can process. The clients do not wait.
+// Accepted requests stay fast, throughput stays high, lookups succeed, and the servers recover
+// afterwards.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -15,14 +15,14 @@ import { newKeys, type Server } from "./server.ts";
 
 const phaseMs = isLong ? 10_000 : 1_500;
 /**
- * The number of accounts. With fewer accounts, the test would reach the limit of 50 create requests
- * per second for each account.
+ * The number of accounts. With fewer accounts, the test would exceed 50 create requests per second
+ * for an account.
  */
 const accountsCount = 600;
 
 /**
- * Returns an intent of a few kilobytes, so that the service becomes overloaded before the load
- * generator does.
+ * Returns an intent of a few kilobytes. With small intents, the load generator would be overloaded
+ * before the service.
  */
 function largeIntent() {
   const args = [`0x${"ab".repeat(300)}`];
@@ -138,12 +138,12 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       const isJudged = isLong && freePart >= 0.5;
       if (isLong && !isJudged) t.diagnostic("not judged: other work had the processors");
       if (isJudged) {
-        // The test uses medians, because other processes can slow down the slowest 1% of requests.
-        // service/http/load/latency-limit.test.ts tests exact limits with a simulated clock. A
-        // rejection costs an eighth of the processor time of a create request. At three times the
-        // capacity, rejections use about 30% of the processor, so throughput falls to about 70%.
-        // The test requires 50%. Measured times are multiplied by `freePart`, because a server with
-        // half a processor needs twice the time.
+        // The test uses medians, because other processes can delay the slowest 1% of requests.
+        // Exact limits are tested with a simulated clock in
+        // service/http/load/latency-limit.test.ts. A rejection costs an eighth of the processor
+        // time of a create request. At three times the capacity, rejections use about 30% of the
+        // processor, so throughput falls to about 70%. The test requires 50%. A server with half a
+        // processor needs twice the time, so times are multiplied by `freePart`.
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);

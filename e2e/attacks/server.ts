@@ -1,4 +1,4 @@
-// Runs the service as a separate process, for attacks that count file descriptors, signals, or log
+// Runs the service as a separate process. Attacks can then count file descriptors, signals, or log
 // lines.
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -74,8 +74,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 }
 
 /**
- * Creates `count` accounts and returns one API key per account, because the rate limit for create
- * requests applies per account.
+ * Creates `count` accounts and returns one API key per account. Each account has its own rate limit
+ * for create requests.
  */
 export async function newKeys({ env }: Server, count: number): Promise<string[]> {
   const emails = Array.from({ length: count }, (_, i) => `load${i}@example.com`);

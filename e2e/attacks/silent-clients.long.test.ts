@@ -1,5 +1,5 @@
-// Tests clients that stop after connecting, after half a request, or after the response, and never
-// disconnect.
+// Tests clients that never disconnect. They stop after connecting, after half a request, or after
+// the response.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -161,8 +161,8 @@ async function signIn({ base }: Server): Promise<number | undefined> {
 
 /**
  * Opens a new connection for each honest request. The server may close any idle connection, even
- * the connection of an honest client. If the server closed a connection just when the test reused
- * it, `fetch` would not retry the POST request.
+ * the connection of an honest client. `fetch` does not retry a POST request if the server closes a
+ * reused connection.
  */
 const fresh = { connection: "close" };
 

@@ -1,7 +1,7 @@
 // Tests over HTTP that faulty webhook endpoints do not delay honest endpoints in the same database.
 // The 1,000 faulty endpoints belong to 100 accounts and have a backlog. These endpoints hang,
-// respond only sometimes, respond byte by byte, or fail. A second database with only honest
-// endpoints runs at the same time for comparison, because a busy machine slows both equally.
+// respond only sometimes, respond byte by byte, or fail. For comparison, a second database has only
+// honest endpoints. Both run at the same time, because a busy machine slows both equally.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";

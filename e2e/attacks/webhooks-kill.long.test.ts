@@ -1,7 +1,6 @@
-// Runs two executors that observe the chain and deliver events. Kills one or both
-// repeatedly, and sometimes stops their PostgreSQL. Tests that every event is delivered, that
-// repeated deliveries have the same webhook-id, and that an address's events arrive in order.
-// TESTS=long runs 200 rounds.
+// Runs two executors that observe the chain and deliver events. Kills one or both repeatedly, and
+// sometimes stops their PostgreSQL. Every event must be delivered, and an address's events must
+// arrive in order. Repeated deliveries must have the same webhook-id. TESTS=long runs 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

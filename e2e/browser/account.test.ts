@@ -1,5 +1,5 @@
-// Tests the account page, the parts that all dashboard pages share, and the accessibility of each
-// page.
+// Tests the account page, and the parts that all dashboard pages share. Also tests the
+// accessibility of each page.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -301,8 +301,7 @@ test("signing out removes the account's data from the page", async () => {
     const refused = page.waitForResponse((answer) => answer.status() === 401);
     signedOut.resolve();
     await refused;
-    // If the page treated the 401 response as an expired session, it would show the sign-in form
-    // now.
+    // If the page took the 401 response for an expired session, the sign-in form would appear now.
     await page.waitForTimeout(200);
     shownEarly = await heading.count();
     await route.fulfill({ response });

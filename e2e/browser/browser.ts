@@ -23,8 +23,8 @@ const axeSource = readFileSync(
 const launchesMax = 3;
 
 /**
- * Launches Chromium. On busy machines, Chromium sometimes ends with a signal at startup, so a
- * failed launch is repeated and logged.
+ * Launches Chromium. Repeats and logs a failed launch, because Chromium sometimes crashes at
+ * startup on busy machines.
  * @throws if the pages that the service serves are older than their sources
  */
 export async function launchBrowser(): Promise<Browser> {
@@ -43,8 +43,8 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * Unpacks Chromium once, and returns its path. Renames the folder when it is complete, because
- * several test files start simultaneously and must not run an incomplete program.
+ * Unpacks Chromium once, and returns its path. Renames the folder when it is complete. Otherwise,
+ * another test file could run an incomplete program.
  */
 async function unpackBrowser(): Promise<string> {
   const folder = join(cache, "chromium");
@@ -129,8 +129,8 @@ const rulesOfColour =
 /**
  * Runs {@link assertSound} on the light page at 1280 px. Then checks colors and width of the dark
  * page at 360 px, and restores the page. `npm run test:long` also checks both color schemes at both
- * widths. The page must use reduced motion, because a color transition can temporarily lower the
- * contrast of text.
+ * widths. The page must use reduced motion, because color transitions can lower the contrast of
+ * text.
  */
 export async function assertSoundInAll(page: Page, name: string): Promise<void> {
   const before = page.viewportSize()!;
@@ -165,8 +165,7 @@ export async function assertSound(page: Page, name: string): Promise<void> {
 async function assertRules(page: Page, name: string, rules: string): Promise<void> {
   await untilDrawn(page);
   if (!(await page.evaluate("Boolean(window.axe)"))) await page.evaluate(`${axeSource};0`);
-  // Copies only the violations from the page, because copying the whole result takes as long as the
-  // check.
+  // Copies only the violations, because copying the whole result takes as long as the check.
   const violations: AxeResults["violations"] = await page.evaluate(
     `axe.run(document, { resultTypes: ["violations"], ...${rules} }).then((of) => of.violations)`,
   );

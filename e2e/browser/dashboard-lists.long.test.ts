@@ -1,5 +1,5 @@
-// Tests the dashboard's lists in a real browser: searches, filters in the URL, limits, and the
-// command palette.
+// Tests the dashboard's lists in a real browser: searches, filters, limits, and the command
+// palette.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// Helpers for dashboard tests in a browser: they create accounts and send create requests with the
-// accounts' credentials.
+// Helpers for dashboard tests in a browser. They create accounts and send create requests as these
+// accounts.
 
 import type { BrowserContext, Page } from "playwright-core";
 import { demoTokens, localChainId, shopAddress } from "../../scripts/local-chain.ts";

@@ -39,8 +39,8 @@ let createdAddress: string;
 const newKeyShown = () => page.getByTestId("new-api-key").textContent();
 
 before(async () => {
-  // Starts the servers and the browser one after another, so that `after` can stop them if a later
-  // start fails.
+  // Starts the servers and the browser in sequence. If a start fails, `after` can stop the earlier
+  // ones.
   browser = await launchBrowser();
   shop = await serveBlankPage();
   stranger = await serveBlankPage();

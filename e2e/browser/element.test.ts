@@ -1,5 +1,4 @@
-// Tests the element on a real chain, in a shop's page that has its own origin and its own strict
-// policy.
+// Tests the element on a real chain. The shop's page has its own origin and a strict policy.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";

@@ -1,4 +1,4 @@
-// Tests the diagram in which the payment page shows where money comes from and where it goes. The
+// Tests the payment page's diagram, which shows where money comes from and where it goes. The
 // diagram uses proofs, simulations, and the intent's calls. Also tests the printed receipt.
 
 import assert from "node:assert/strict";
@@ -100,7 +100,7 @@ describe("the payments to an underpaid address", () => {
       await route.fulfill({ json: proof });
     });
     await page.goto(urlOf(record));
-    // The page requests the proof up to four times, because the service may be one block behind.
+    // The page requests the proof up to four times, because the service may be a block behind.
     for (let tries = 0; tries < 4; tries++) await page.waitForResponse("**/proof");
     const flow = page.getByRole("figure", { name: "Where the money goes" });
     await flow.getByText("Amount remaining").waitFor();

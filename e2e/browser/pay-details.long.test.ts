@@ -1,5 +1,5 @@
-// Tests the other texts of the payment page: mistaken payments, the shop, the return address, and
-// unusual browsers.
+// Tests the other texts of the payment page. They are about mistaken payments, the shop, the return
+// address, and unusual browsers.
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
@@ -243,8 +243,8 @@ describe("the shop that a payment link names", () => {
 });
 
 /**
- * Returns a record that is the same in every run, so that a test can compare its address with a
- * constant. The service does not know this record.
+ * Returns the same record in every run, so tests can compare its address with a constant. The
+ * service does not know this record.
  */
 const fixed = (amount: string) =>
   makeRecord({

@@ -1,5 +1,5 @@
-// Shared code of the payment page's tests. Creates and pays addresses of the demo shop, and reads
-// QR codes from the pixels of the screen.
+// Shared code of the payment page's tests. Creates and pays addresses of the demo shop. Reads QR
+// codes from the pixels of the screen.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -136,8 +136,8 @@ export async function expire(service: Running, seconds: number, records: Address
 }
 
 /**
- * Makes the page report a wrong token at the address: 25 bridged USDC, which the local chain does
- * not have.
+ * Makes the page report a wrong token at the address. The token is bridged USDC, which the local
+ * chain does not have.
  */
 export async function showWrongToken(page: Page): Promise<void> {
   const wrongToken: WrongToken = {
@@ -183,8 +183,8 @@ async function createOrders(service: Running) {
  * logged no error. Stops the service when all tests of the file have ended.
  *
  * @param names the operator's labels of contracts
- * @returns helpers, and a `page` that most tests share, because reloading a page takes half as long
- *   as opening a new browser context
+ * @returns helpers, and a `page` that most tests share. Reloading it takes half as long as opening
+ *   a new browser context
  */
 export async function servePayPage(names: Record<Hex, string> = { [shopAddress]: "Demo Shop" }) {
   const folder = mkdtempSync(join(tmpdir(), "labels-"));

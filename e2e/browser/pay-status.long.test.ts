@@ -1,5 +1,5 @@
-// Tests how the payment page explains a status: a payment that cannot complete, the remaining time,
-// and an outdated status.
+// Tests how the payment page explains a status. The tests include a payment that cannot complete,
+// the remaining time, and an outdated status.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// Tests the payment page with honest, hostile, and forged records, on a real chain with the real
-// service.
+// Tests the payment page with honest, hostile, and forged records. The chain and the service are
+// real.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -33,8 +33,8 @@ const screens = [
 let service: Running;
 let browser: Browser;
 /**
- * Most tests share these two pages, because reloading a page takes half as long as opening a new
- * browser context.
+ * Most tests share these two pages. Reloading a page takes half as long as opening a new browser
+ * context.
  */
 let page: Page;
 let pageWithWallet: Page;
@@ -61,8 +61,8 @@ before(async () => {
 
 let visitors = 0;
 /**
- * Gives each test its own client IP address, because the service permits bursts of only 30
- * simulations per client.
+ * Gives each test its own client IP address. The service permits bursts of only 30 simulations per
+ * client.
  */
 beforeEach(async () => {
   const headers = { "x-forwarded-for": `198.51.100.${++visitors}` };
@@ -99,8 +99,8 @@ describe("paying without scrolling", () => {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
     test(`the payment options fit on one screen for ${calls} in language ${language}`, async () => {
-      // The intent with 32 calls is tested only in English. In every language, the page shows only
-      // the first three calls, so 32 calls need little more space than two calls.
+      // The intent with 32 calls is tested only in English. The page shows only the first three
+      // calls. 32 calls therefore need little more space than two.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {
@@ -117,8 +117,8 @@ describe("paying without scrolling", () => {
             await assertSound(pageWithWallet, `${language}, ${viewport.width} px`);
         }
       }
-      // Without a wallet, the card shows a list of apps instead of one button, and therefore needs
-      // more lines.
+      // Without a wallet, the card needs more lines, because it shows a list of apps instead of one
+      // button.
       await page.goto(urlOf(order, `lang=${language}`));
       await page.getByRole("link", { name: "Rainbow" }).waitFor();
       for (const viewport of screens) {

@@ -1,5 +1,5 @@
-// Tests that an open wallet request never leads to a second payment, even if the payer opens other
-// tabs, pays by QR code, or reloads the page.
+// Tests that an open wallet request never leads to a second payment. The payer opens other tabs,
+// pays by QR code, or reloads the page.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -118,14 +118,12 @@ describe("an open wallet request", () => {
     await gone("Reject the request in your wallet");
   });
 
-  /**
-   * The warning names the amount of the open wallet request, even if the payer now owes less.
-   */
+  /** Names the amount of the open wallet request, even if the payer now owes less. */
   const rejectRequested = `If your wallet still asks for 25 ${token.symbol}, reject it.`;
 
   /**
-   * Pays by QR code from the account of the browser wallet, like a payer who uses the same seed
-   * phrase on a phone.
+   * Pays by QR code from the browser wallet's account. A payer may have the same seed phrase on a
+   * phone.
    */
   const payByCode = async (record: AddressRecord) => {
     const data = encodeTransfer(record.address, 25_000_000n);

@@ -1,5 +1,5 @@
-// Tests receipts. The service's page creates a receipt, and saves the receipt as one file that
-// makes no requests. The user's nodes and wallet confirm the blocks of the receipt.
+// Tests receipts. The service's page creates a receipt and saves it as one file. The file makes no
+// requests. The user's nodes and wallet confirm the blocks of the receipt.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

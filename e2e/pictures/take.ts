@@ -1,8 +1,8 @@
 // node scripts/run.js e2e/pictures/take.ts [FOLDER] [PART]: takes screenshots of every state of the
-// payment page, receipts, dashboard, and docs. The screenshots show each state at three widths in
-// both color schemes, in Arabic at the smallest and the largest width, and as a printed page. With
-// PART, takes only states whose name contains PART. FOLDER/index.html shows all screenshots. This
-// is not a test, because no program can judge how a page looks.
+// pages. Each state has screenshots at three widths in both color schemes, and as a printed page.
+// Two more show it in Arabic, at the smallest and the largest width. With PART, takes only states
+// whose name contains PART. FOLDER/index.html shows all screenshots. This is not a test, because no
+// program can judge how a page looks.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -86,8 +86,8 @@ describe("npm start, repeated in one folder", () => {
     const status = (await (await fetch(`${url}/status`)).json()) as { state: string };
     assert.equal(status.state, "executed");
     assert.equal(keyIn(running.said), key);
-    // The output and the file for `npm run pay` contain the ports of this start, not of the
-    // previous start.
+    // The output and the file for `npm run pay` contain the ports of this start, not of an earlier
+    // one.
     assert.ok(running.said.includes(`http://127.0.0.1:${env.CHAIN_PORT} (chain ID 31337`));
     assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
 

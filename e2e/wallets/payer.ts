@@ -1,5 +1,5 @@
-// Shared code for tests in which a payer uses a browser wallet on the payment page, with the real
-// service and a real chain.
+// Shared code for tests in which a payer uses a browser wallet on the payment page. The service and
+// the chain are real.
 
 import assert from "node:assert/strict";
 import { after, afterEach } from "node:test";
@@ -19,8 +19,8 @@ export const poor = executorAccount.address as Hex;
  * Starts the service and a browser, and stops both when all tests of the file have ended. After
  * each test, checks that `page` has logged no error.
  *
- * @returns helpers, and a `page` that most tests share, because reloading a page takes half as long
- *   as opening a new browser context
+ * @returns helpers, and a `page` that most tests share. Reloading it takes half as long as opening
+ *   a new browser context
  */
 export async function startPayer() {
   const browser = await launchBrowser();

@@ -1,4 +1,4 @@
-// A wallet for tests that implements EIP-6963 and EIP-1193 in the page, with an account of the
+// A wallet for tests that implements EIP-6963 and EIP-1193 in the page. It uses an account of the
 // local chain. The wallet can simulate faults of real wallets and users.
 
 import type { Hex } from "executable-address";

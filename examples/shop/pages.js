@@ -18,10 +18,7 @@ const page = (title, body, head = "") => `<!doctype html>
 </html>
 `;
 
-/**
- * The scripts of a page: the import map, with which the browser finds the library, and the page's
- * own script.
- */
+/** The scripts of a page: the import map, which locates the library, and the page's own script. */
 const program = (path, imports, nonce) =>
   `<script type="importmap" nonce="${nonce}">${JSON.stringify({ imports })}</script>
     <script type="module" src="${path}"></script>`;

@@ -16,8 +16,8 @@ const { tokens, chains } = packageFacts;
 const circle = chains.filter(({ from }) => from === "@circle-fin/bridge-kit");
 
 /**
- * Returns a message for each token whose address no package contains, or whose decimals differ from
- * those in a package.
+ * Returns a message for each token whose address no package contains. Also reports tokens whose
+ * decimals differ from a package.
  */
 function differencesOf(listed: readonly Chain[]): string[] {
   return listed.flatMap(({ chainId, ...chain }) =>

@@ -1,5 +1,5 @@
-// The chains and tokens for service/chains.json, with the values that no package contains: minimum
-// amounts, gas prices, and confirmations. Addresses and decimals come from packages.json.
+// The chains and tokens for service/chains.json. The minimum amounts, gas prices, and confirmations
+// are here, because no package contains them. Addresses and decimals come from packages.json.
 
 /**
  * A token that payers may mistake for the token `looksLike`. `symbol` is the token's symbol in
@@ -12,8 +12,7 @@ export type Choice = {
   /** The RPC URLs of two providers. Each URL must occur in a package. */
   rpcUrls: [string, string];
   /**
-   * The number of blocks after which an execution counts as final, if an endpoint does not support
-   * the `finalized` tag.
+   * The number of blocks until an execution is final, for endpoints without the `finalized` tag.
    */
   confirmations: number;
   maxFeePerGas: string;
@@ -168,10 +167,7 @@ const unknownFork =
 const coinIsUsdc =
   "USDC is also the chain's native coin, so the money at an address would count twice";
 
-/**
- * Maps the ID of a chain to the reason why service/chains.json omits the chain, although Circle's
- * package contains it.
- */
+/** Maps a chain ID to the reason why service/chains.json omits this chain of Circle's package. */
 export const unlisted: Readonly<Record<number, string>> = {
   25: unknownFork,
   50: unknownFork,

@@ -1,9 +1,9 @@
 // Compiles Circle's USDC contracts for tests, and writes contracts/testing/fiat-token/code.json:
 // `npm run fiat-token -w contracts [-- /path/to/clone]`.
 //
-// By default, reads the sources from a package of Offchain Labs, which contains the Solidity files
-// of Circle's release. If you pass the path of a clone of Circle's repository, reads the release's
-// files from the clone. In both cases, the result must equal the code that Offchain Labs compiled.
+// By default, reads the Solidity files of Circle's release from a package of Offchain Labs. If you
+// pass the path of a clone of Circle's repository, reads the files from the clone. In both cases,
+// the result must equal the code that Offchain Labs compiled.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -79,8 +79,7 @@ type Output = {
   errors?: { severity: string; formattedMessage: string }[];
 };
 
-// Runs the compiler of the older solc package with the JavaScript wrapper of the installed solc
-// package.
+// Runs the older solc package's compiler with the JavaScript wrapper of the installed package.
 const load = createRequire(join(root, "contracts/package.json"));
 const compiler = load("solc/wrapper")(load(join(unpack("solc"), "soljson.js")));
 const input = {

@@ -1,4 +1,4 @@
-// Builds service/chains.json from choices.ts, packages.json, and viem, and records the package and
+// Builds service/chains.json from choices.ts, packages.json, and viem. Records the package and
 // version of each value in sources.json. Run it with
 // `node scripts/run.js scripts/chains/generate.ts`.
 

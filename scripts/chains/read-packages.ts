@@ -1,7 +1,7 @@
 // Reads tokens and endpoints from other maintainers' packages, and writes them to packages.json:
-// `node scripts/run.js scripts/chains/read-packages.ts`. Downloads the packages with `npm pack`
-// without installing them, because they have large dependencies that are not needed. To update,
-// change a version and its integrity here, run this script and generate.ts, and review the diff.
+// `node scripts/run.js scripts/chains/read-packages.ts`. Downloads the packages with `npm pack` but
+// does not install their large dependencies. To update, change a version and its integrity here.
+// Then run this script and generate.ts, and review the diff.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -49,10 +49,7 @@ export type PackageFacts = {
   packages: Record<Name, PackageVersion>;
   /** All EVM chains with USDC in Circle's package, and all chains of choices.ts. */
   chains: PackageChain[];
-  /**
-   * Circle's USDC and EURC on every chain, and the tokens of Uniswap's list on the chains of
-   * choices.ts.
-   */
+  /** Circle's USDC and EURC on every chain, and Uniswap's tokens on the chains of choices.ts. */
   tokens: PackageToken[];
 };
 

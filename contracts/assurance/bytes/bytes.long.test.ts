@@ -1,8 +1,8 @@
-// Proves the behavior of PREFIX, which is the code that creates a vault, and of the code at a
-// vault. The test reads the code at a vault from a chain. Each required property of these two short
-// pieces of code is called a law. The proof covers every caller, calldata, result of the called
-// contract, and gas limit. The test then changes each byte of the code to every other value. Each
-// of these changes must violate a law, unless this file lists the change as harmless.
+// Proves how two short pieces of code behave: PREFIX, which creates a vault, and the code at a
+// vault. The test reads the code at a vault from a chain. Each required property of the code is
+// called a law. The proof covers every caller, calldata, result of the called contract, and gas
+// limit. The test then changes each byte of the code to every other value. Each of these changes
+// must violate a law, unless this file lists the change as harmless.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -30,11 +30,10 @@ const prover = await openProver();
 after(() => prover.close());
 
 /**
- * Maps the offset of a byte to the opcodes that can replace this byte without changing the code's
- * behavior. Most replacements have the same effect as the original opcode. For example,
- * RETURNDATASIZE (3d) pushes zero before the first call, and DUP1 to DUP5 (80 to 84) can copy a
- * zero from the stack. SUB (03) can replace XOR in a comparison, because both return zero only if
- * two words are equal.
+ * Maps the offset of a byte to the opcodes that can replace the byte without any effect. For
+ * example, RETURNDATASIZE (3d) pushes zero before the first call. DUP1 to DUP5 (80 to 84) can copy
+ * a zero from the stack. SUB (03) can replace XOR in a comparison, because both return zero for
+ * equal words only.
  */
 type Free = Record<number, string>;
 
@@ -54,8 +53,8 @@ const freeInStub: Free = {
   17: "80",
 };
 /**
- * The opcodes that can replace the last byte of a closed vault's code: JUMPDEST, and the opcodes
- * that only push a word. The last byte has no effect, and only shows that the vault was closed.
+ * The opcodes that can replace the last byte of a closed vault's code. They do nothing, or only
+ * push a word. The last byte has no effect. It only shows that the vault was closed.
  */
 const looksAndPushes = [0x30, 0x33, 0x34, 0x36, 0x38, 0x3d, 0x58, 0x5a, 0x5b]
   .concat(Array.from({ length: 33 }, (_, bytes) => 0x5f + bytes))

@@ -1,7 +1,6 @@
-// The laws (required properties) of the code at a vault, and of the code that creates a vault. The
-// laws apply to every caller, calldata, gas limit, and result of the called contract. Each law is
-// expressed as the condition that violates the law. The law is proved if no input satisfies this
-// condition.
+// The laws are the properties that a vault's code and its creation code must have. The laws apply
+// to every caller, calldata, gas limit, and result of the called contract. Each law is expressed as
+// the condition that violates the law. The law is proved if no input satisfies this condition.
 
 import { type Case, type Memory, type Path, run } from "./machine.ts";
 import {
@@ -20,7 +19,7 @@ import {
 } from "./terms.ts";
 
 /**
- * Maps the name of each law to a function. The function returns a condition that is true if the
+ * Maps the name of each law to a function that returns a condition. The condition is true if the
  * code violates the law for the input `at`. `paths` are the possible executions of the code.
  */
 export type Laws = Record<string, (paths: Path[], at: Case) => Bool>;

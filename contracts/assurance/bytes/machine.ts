@@ -1,11 +1,11 @@
 // Executes a vault's code symbolically, for all inputs. Implements only the part of the EVM that
 // the vault's code needs. A JUMPI whose condition is a formula splits the execution into two paths.
-// Memory is a function from an index to a byte, so that a copy of unknown length needs no
-// quantifier.
+// Memory is a function from an index to a byte. With this function, a copy of unknown length needs
+// no quantifier.
 //
 // An unsupported opcode (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic) ends
-// its path as "foreign". The model counts the gas only for memory. It can ignore the gas for
-// opcodes, because a path that runs out of gas has no effect.
+// its path as "foreign". The model counts only the gas for memory. Gas for opcodes can be ignored,
+// because a path that runs out of gas has no effect.
 
 import {
   add,
@@ -45,8 +45,7 @@ type World = {
   answerBytes: Word;
   answer: Memory;
   /**
-   * Returns a condition that is false if `bytes` bytes of memory cost more gas than any transaction
-   * can have.
+   * Returns a condition that is false if no transaction has enough gas for `bytes` bytes of memory.
    */
   affordable(bytes: Word): Bool;
 };
@@ -84,9 +83,7 @@ type End = "stop" | "return" | "revert" | "halt" | "foreign" | "endless";
  */
 export type Path = Machine & { end: End; at: Word; bytes: Word };
 
-/**
- * PREFIX and the permanent code have about 25 instructions, so a longer run is in an endless loop.
- */
+/** PREFIX and the permanent code have about 25 instructions. A longer run is an endless loop. */
 const stepsMax = 100;
 const pathsMax = 50;
 
@@ -271,7 +268,7 @@ function swap(stack: Word[], depth: number): void {
   [stack[top], stack[other]] = [stack[other]!, stack[top]!];
 }
 
-/** Makes the opcode halt if no gas limit is enough for `bytes` bytes of memory at `at`. */
+/** Halts the opcode if no gas limit is enough for `bytes` bytes of memory at `at`. */
 function touch(machine: Machine, at: Word, bytes: Word, world: World): void {
   const affordable = all(world.affordable(at), world.affordable(bytes));
   machine.halts = any(machine.halts, all(not(same(bytes, 0n)), not(affordable)));

@@ -1,6 +1,6 @@
-// Decides whether any input satisfies a condition. One query to Z3 covers all possible inputs. A
-// test tries a few hundred example inputs before it asks Z3, because they detect most wrong bytes
-// faster.
+// Decides whether any input satisfies a condition. One query to Z3 covers all possible inputs.
+// Before a test asks Z3, it tries a few hundred example inputs. The examples detect most wrong
+// bytes faster.
 
 import { init, killThreads } from "z3-solver";
 import type { Case } from "./machine.ts";
@@ -29,17 +29,16 @@ export async function openProver(): Promise<Prover> {
       if (known !== undefined) return known;
       const solver = new Solver("QF_UFBV");
       try {
-        // Uses `fromString` instead of Z3's eval_smtlib2_string, whose thread reads the text after
-        // the caller has freed it.
+        // Does not use Z3's eval_smtlib2_string. Its thread reads the text after the caller has
+        // freed it.
         solver.fromString(`${declarations}(assert ${text})`);
         const answer = await solver.check();
         if (answer === "unknown") throw new Error(`z3: ${solver.reasonUnknown()}`);
         answers.set(text, answer === "sat");
         return answer === "sat";
       } finally {
-        // Frees the solver now. The garbage collector would free it later, possibly while Z3's
-        // thread checks the next condition in the same memory. The thread would then fail or never
-        // end.
+        // Frees the solver now. If the garbage collector freed it later, Z3's thread could be using
+        // the same memory. The thread would then fail or never end.
         solver.release();
       }
     },

@@ -1,5 +1,5 @@
 // Words of 256 bits, bytes, and conditions, each either known or a formula in SMT-LIB. Operations
-// on known values are computed immediately, so the same interpreter can run with concrete values or
+// on known values are computed immediately. So the interpreter can run with concrete values, or
 // with formulas for all inputs.
 
 /** A number below 2^256, or a formula of sort (_ BitVec 256). */

@@ -2,8 +2,8 @@
 pragma solidity 0.8.37;
 
 // Two models of one vault on one chain, with the checks of src/PaymentFactory.sol and
-// src/Vault.sol. solc's model checker proves the assertions for all intents, all times, and any
-// number of calls in any order. The model checker checks each model separately.
+// src/Vault.sol. solc's model checker checks each model separately. It proves the assertions for
+// all intents, all times, and all sequences of calls.
 
 /// @notice A vault executes once, in time and fully funded, or is closed. An executed or closed
 /// vault never executes again.
@@ -54,8 +54,7 @@ contract Life {
         sentToRecovery = true;
     }
 
-    /// @dev All properties are in one assertion, so that the solver can use each property to prove
-    /// the others.
+    /// @dev All properties are in one assertion, so the solver can use each to prove the others.
     function sound() external view {
         bool once = executions == (codeBytes == 41 ? 1 : 0);
         bool closedNeverExecutes = closed == (codeBytes == 42) && allClosedInTime;
@@ -64,10 +63,9 @@ contract Life {
     }
 }
 
-/// @notice All money that was paid is in the vault, was spent by the calls, or was sent to the
-/// recovery address.
-/// @dev Payments, their times, and the amounts that calls spend are arbitrary. Balances are of one
-/// token without fees or rebases.
+/// @notice All paid money is in the vault, was spent by the calls, or was sent to `recovery`.
+/// @dev Payments and their times are arbitrary, and so are the amounts that calls spend. Balances
+/// are of one token without fees or rebases.
 contract Money {
     bool private over;
     uint256 private balance;

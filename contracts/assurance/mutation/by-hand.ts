@@ -1,6 +1,6 @@
 // Handwritten mutants of the contracts. No mutation operator makes these changes. Each mutant is a
-// shortcut that a maintainer might take and that most tests would not detect. A mutation run tests
-// and counts these mutants separately.
+// shortcut that a maintainer might take. Most tests would not detect it. A mutation run tests and
+// counts these mutants separately.
 
 import type { Sources } from "../published/standard-input.ts";
 import type { Mutant } from "./mutants.ts";
@@ -152,7 +152,7 @@ const shortcuts: Shortcut[] = [
  * Returns the handwritten mutants. The field `in` of a handwritten mutant is "by hand". In all
  * other mutants, this field contains the name of a function, modifier, or contract.
  *
- * @throws if the text of a mutant is missing in the sources, or occurs more than once
+ * @throws if the sources do not contain the text of a mutant exactly once
  */
 export function mutantsByHand(sources: Sources): Mutant[] {
   return shortcuts.map(({ what, file: contract, from, to }) => {

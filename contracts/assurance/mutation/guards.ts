@@ -1,7 +1,6 @@
-// Generates mutants that weaken one check (guard) of a contract. A weakened check still works in
-// most cases, but fails at one position, for one kind of target, or for some amounts. The mutants
-// are generated for every check and event of the contracts, because a handwritten list would
-// contain only the mistakes that its author knows.
+// Generates mutants that weaken one check (guard) of a contract. A weakened check fails only in
+// some cases, such as one position, one kind of target, or some amounts. The generator covers every
+// check and event. A handwritten list would contain only the mistakes that its author knows.
 
 import { readCollector, type Sources } from "../published/standard-input.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
@@ -87,8 +86,8 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
 }
 
 /**
- * Returns two mutants of an event with two amounts. One mutant replaces the second amount with the
- * minimum of the two amounts, and the other mutant replaces it with the maximum.
+ * Returns two mutants of an event with two amounts. They replace the second amount with the minimum
+ * or the maximum of the two.
  */
 function capAmounts(node: Node, { text }: Surroundings): Change[] {
   const amounts = list(at(node, "eventCall"), "arguments").filter(
@@ -104,9 +103,9 @@ function capAmounts(node: Node, { text }: Surroundings): Change[] {
 }
 
 /**
- * Returns mutants that compare only some bits of two numbers, or compare their order instead of
- * their equality. Omits a mutant if only an impossible value could detect it, such as a negative
- * number or a size of 2^64 bytes.
+ * Returns mutants that compare only some bits of two numbers, or test their order instead of
+ * equality. Omits a mutant that only an impossible value could detect, such as a negative number or
+ * a size of 2^64 bytes.
  */
 function cutComparison(node: Node, { text }: Surroundings): Change[] {
   const sides = [at(node, "leftExpression"), at(node, "rightExpression")] as const;
@@ -123,10 +122,7 @@ function cutComparison(node: Node, { text }: Surroundings): Change[] {
   return changed.map((to) => ({ operator: "weaker comparison", ...place(node), to }));
 }
 
-/**
- * Returns mutants that read a gas amount or a balance once before a loop instead of in each
- * iteration.
- */
+/** Returns mutants that read a gas amount or a balance only once, before a loop. */
 function hoistVariables(node: Node, { text }: Surroundings): Change[] {
   const declared = list(at(node, "body"), "statements").filter(
     (each) => each.nodeType === "VariableDeclarationStatement",

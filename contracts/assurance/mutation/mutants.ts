@@ -5,14 +5,13 @@ import { type Change, changesOf, type Surroundings } from "./operators.ts";
 import { below, type Node, parse, place, typeOf } from "./source-tree.ts";
 
 /**
- * One change of a source. `file`, `in`, `operator`, `from`, `to`, and `nth` identify the change. If
- * a function contains the same text several times, `nth` (from 0) is the number of the occurrence.
+ * One change of a source. `file`, `in`, `operator`, `from`, `to`, and `nth` identify the change.
+ * `nth` (from 0) counts the occurrences of the same text in a function.
  */
 export type Mutant = {
   file: string;
   /**
-   * The name of the function or modifier that contains the change, or the contract's name if the
-   * change is in neither.
+   * The function or modifier that contains the change, or the contract if the change is in neither.
    */
   in: string;
   operator: string;
@@ -38,8 +37,8 @@ export const nameOf = ({
 const ofFactory = ["src/Vault.sol", "src/PaymentFactory.sol"];
 
 /**
- * Returns all mutants that `change` makes from the nodes of `files`, by default from the factory's
- * two files.
+ * Returns all mutants that `change` makes from the nodes of `files` (default: the factory's two
+ * files).
  */
 export function mutantsOf(
   sources: Sources,

@@ -1,5 +1,5 @@
-// npm run mutate -w contracts -- [OPTION...]: changes the contracts in several hundred ways, and
-// runs the forge tests for each change separately. A changed contract is called a mutant.
+// npm run mutate -w contracts -- [OPTION...]: runs the forge tests for several hundred changes of
+// the contracts, one at a time. A changed contract is called a mutant.
 //
 // Options:
 //
@@ -11,9 +11,9 @@
 //     --write        Writes the results of the tested kinds to report.json, but keeps the
 //                    reasons in this file.
 //
-// The order of the mutants depends on a hash of their names, so the mutants that a run tests within
-// N minutes are a fair sample. The next run continues with the remaining mutants. Each run also
-// tests the surviving mutants of earlier runs again, because a new test may detect them.
+// The order of the mutants depends on a hash of their names. The mutants of the first N minutes are
+// therefore a fair sample. The next run continues with the remaining mutants. Each run also repeats
+// the mutants that survived earlier runs. A new test may detect them.
 
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

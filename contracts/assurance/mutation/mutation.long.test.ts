@@ -1,6 +1,5 @@
-// Tests one mutant, and checks that the report of the last complete mutation run matches the
-// current contracts. A complete run (`npm run mutate -w contracts`) takes too long for every test
-// run.
+// Tests one mutant. Also checks that the report of the last complete run matches the current
+// contracts. A complete run (`npm run mutate -w contracts`) takes too long for every test run.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

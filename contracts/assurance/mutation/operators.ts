@@ -31,8 +31,8 @@ const comparisons: Record<string, string[]> = {
   "!=": ["=="],
 };
 /**
- * Some mutants end a loop after one of these numbers of iterations. The library allows 32 calls,
- * but most tests make fewer calls and would not detect a lower limit.
+ * Some mutants end a loop after one of these numbers of iterations. The library allows 32 calls.
+ * Most tests make fewer calls and would not detect a lower limit.
  */
 const loopsMax = [16, 31];
 const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };
@@ -63,8 +63,8 @@ const solidity: Record<string, Operator> = {
         ...replace(
           "zero passes",
           node,
-          // Skips an operand that the condition already compares with zero, because the mutant
-          // would behave like the original.
+          // Skips operands that the condition compares with zero, because the mutant would have no
+          // effect.
           ...measures
             .filter((side) => !alternatives.some((each) => each.includes(`${text(side)} == 0`)))
             .map((side) => zeroPasses(side, node, text)),
@@ -171,8 +171,8 @@ const yul: Record<string, Operator> = {
   YulLiteral(node, { parents }) {
     const caller = parents.at(-1)!;
     const name = "functionName" in caller ? String(at(caller, "functionName").name) : "";
-    // Omits the constant arguments of calls, CREATE2, and MCOPY. Some of these constants are sizes
-    // in memory, and a larger size has no effect, because no code reads the additional byte.
+    // Omits the constant arguments of calls, CREATE2, and MCOPY. Some constants are sizes in
+    // memory. A larger size would have no effect, because no code reads the additional byte.
     if (node.kind !== "number" || /call$|^create2$|^mcopy$/.test(name)) return [];
     return replace("constant", node, next(String(node.value)));
   },
@@ -197,15 +197,13 @@ const yul: Record<string, Operator> = {
 
 const operators: Record<string, Operator> = { ...solidity, ...yul };
 
-/**
- * Returns all changes that the operators make to `node`, but not the changes of the nodes below it.
- */
+/** Returns the changes that the operators make to `node`, but not to the nodes below it. */
 export const changesOf = (node: Node, where: Surroundings): Change[] =>
   operators[node.nodeType]?.(node, where) ?? [];
 
 function removeStatement(node: Node, { parents, statement }: Surroundings): Change[] {
-  // Does not remove a loop's counter step (such as `++i`), because a loop without it would only run
-  // out of gas.
+  // Keeps a loop's counter step, such as `++i`. Without the step, the loop would only run out of
+  // gas.
   if (parents.at(-1)!.nodeType === "ForStatement") return [];
   const { start, end } = statement(node);
   return [{ operator: "statement removed", start, end, to: "{}" }];
@@ -220,8 +218,8 @@ const isMereName = (node: Node) =>
   !JSON.stringify(node).includes('"FunctionCall"');
 
 /**
- * Returns whether a node is an amount, a time, or a chain, rather than a count, an index, or a
- * calldata offset.
+ * Returns whether a node is an amount, a time, or a chain. Counts, indexes, and calldata offsets
+ * are not.
  */
 const isMeasure = (node: Node) =>
   /^uint(256|64)$/.test(typeOf(node)) &&

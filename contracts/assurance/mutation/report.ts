@@ -18,10 +18,7 @@ export type Report = Tally & {
 };
 
 export type Tally = {
-  /**
-   * The number of mutants that the operators make from the sources, and the number of tested
-   * mutants.
-   */
+  /** The number of mutants. `tried` is the number of tested mutants. */
   changes: number;
   tried: number;
   /** The number of tested mutants that compile and whose code differs from the original code. */

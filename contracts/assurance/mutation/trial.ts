@@ -1,5 +1,5 @@
-// Runs the forge tests against one mutant. The mutant's creation code replaces the factory's, so
-// the tests are compiled only once for all mutants.
+// Runs the forge tests against one mutant. The tests are compiled only once, because only the
+// factory's creation code is replaced.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

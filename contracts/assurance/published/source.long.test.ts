@@ -1,5 +1,6 @@
-// Checks that anybody can reproduce the factory from its sources: snapshots/standard-input.json is
-// valid input for solc, Sourcify, or an explorer. snapshot.test.ts compares it with the sources.
+// Checks that anybody can reproduce the factory from its sources. solc, Sourcify, and explorers
+// accept snapshots/standard-input.json as input. snapshot.test.ts compares this file with the
+// sources.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

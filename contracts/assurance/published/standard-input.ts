@@ -1,6 +1,5 @@
-// The input to solc that reproduces the factory: the settings of foundry.toml, in the format in
-// which explorers and Sourcify accept sources. snapshot.ts writes it to
-// snapshots/standard-input.json.
+// The input to solc that reproduces the factory with the settings of foundry.toml. Explorers and
+// Sourcify accept sources in this format. snapshot.ts writes snapshots/standard-input.json.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

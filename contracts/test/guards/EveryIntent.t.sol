@@ -7,9 +7,10 @@ import {Fixture} from "../Fixture.sol";
 import {Internals} from "../Internals.t.sol";
 import {vm} from "../Vm.sol";
 
-/// @dev Tests that every check and event applies to every kind of intent: with and without an
-/// amount; with no, one, or two calls; of this chain and of chains with lower, higher, and similar
-/// IDs.
+/// @dev Tests that every check and event applies to every kind of intent:
+/// - with and without an amount
+/// - with no, one, or two calls
+/// - of this chain, and of chains with lower, higher, and similar IDs
 contract EveryIntentTest is Fixture {
     uint256 private constant CHAIN = 5;
     address private constant NOTHING = address(0x70CE17);
@@ -184,8 +185,7 @@ contract EveryIntentTest is Fixture {
         return _of(chains);
     }
 
-    /// @dev Returns intents with and without an amount, with no, one, and two calls, on each of the
-    /// chains.
+    /// @dev Returns intents with and without an amount, with no, one, and two calls, on each chain.
     function _of(uint256[] memory chains) private returns (Intent[] memory intents) {
         intents = new Intent[](6 * chains.length);
         for (uint256 i = 0; i < intents.length; ++i) {

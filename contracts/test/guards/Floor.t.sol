@@ -6,8 +6,8 @@ import {Errors} from "../Errors.sol";
 import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 
-/// @notice Uses a share of the gas that it receives, regardless of the calldata, and returns `size`
-/// bytes that begin with `word`.
+/// @notice Uses a share of its gas for any calldata, and returns `size` bytes that begin with
+/// `word`.
 contract Burner {
     uint256 private immutable PERCENT;
     uint256 private immutable SIZE;
@@ -28,9 +28,9 @@ contract Burner {
     }
 }
 
-/// @dev Tests that the gas floor applies to each call: at every position, for every answer and
-/// function, and with any amount of gas. A call that uses 80 % of its gas leaves less than a
-/// quarter.
+/// @dev Tests that the gas floor applies to each call, at every position and with any amount of
+/// gas. The answer and the function of the call do not matter. A call that uses 80 % of its gas
+/// leaves less than a quarter.
 contract FloorTest is Fixture {
     function test_TooLittleGas_forTheCallAtAnyPosition() public {
         Burner burner = new Burner(80, 0, 0);
@@ -76,8 +76,8 @@ contract FloorTest is Fixture {
         _refused(list(plainCall(falsy, "visit()", "")), 1_000_000, 0);
     }
 
-    /// @dev Each call must leave a quarter of the gas that was available when this call started.
-    /// The two calls together may leave less than a quarter.
+    /// @dev Each call must leave a quarter of the gas at its own start. The two calls together may
+    /// leave less than a quarter.
     function test_callsThatOnlyTogetherLeaveLessThanAQuarter_areExecuted() public {
         address burner = address(new Burner(60, 0, 0));
         Call memory one = plainCall(burner, "visit()", "");

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {Intent} from "../../src/IPaymentFactory.sol";
 import {World} from "./World.sol";
 
-/// @dev A batch has the same effect as executing its items separately: an invalid or repeated item
+/// @dev A batch has the same effect as executing its items separately. An invalid or repeated item
 /// does not affect the other items.
 contract BatchInvariants is World {
     function fund(uint256 seed, uint256 amount) external {

@@ -5,8 +5,8 @@ import {vm} from "../Vm.sol";
 import {PlainToken} from "../tokens/PlainToken.sol";
 import {World} from "./World.sol";
 
-/// @dev Tests that no choice of the caller (gas price, gas, value, and calldata) changes the
-/// recipients of money.
+/// @dev Tests that the caller cannot change the recipients of money. The caller chooses the gas
+/// price, gas, value, and calldata.
 contract CallerInvariants is World {
     Undo private undo = new Undo();
 
@@ -18,8 +18,8 @@ contract CallerInvariants is World {
         _wait(seed);
     }
 
-    /// @dev With too little gas, an execution that should succeed may fail, but an execution that
-    /// should fail never succeeds.
+    /// @dev Too little gas can make an execution fail. It never makes an execution succeed that
+    /// should fail.
     function execute(uint256 seed, address caller, uint64 price, uint256 gas) external {
         Life storage life = _pick(seed);
         bool should = _shouldExecute(life);
@@ -28,8 +28,7 @@ contract CallerInvariants is World {
         (bool ok,) = address(factory).call{gas: bounded(gas, 20_000, 300_000)}(
             abi.encodeCall(factory.execute, (_intent(life)))
         );
-        // Resets the gas price, because Foundry would otherwise refund gas to the sender of the
-        // next call.
+        // Resets the gas price. Otherwise, Foundry would refund gas to the sender of the next call.
         vm.txGasPrice(0);
         check(!ok || should, "executes only when it should");
         if (ok) life.state = State.Executed;
@@ -49,8 +48,8 @@ contract CallerInvariants is World {
     }
 
     /// @dev Replaces one word of the calldata. The model cannot predict how the changed call
-    /// affects other vaults. {Undo} therefore makes the changed call, checks that the vault paid
-    /// only its merchant and its `recovery` address, and reverts the call.
+    /// affects other vaults. {Undo} therefore makes the changed call, checks the recipients, and
+    /// reverts the call. The vault may pay only its merchant and its `recovery` address.
     function spoil(uint256 seed, uint256 index, uint256 word, bool toRecover) external {
         Life storage life = _pick(seed);
         bytes memory data = toRecover

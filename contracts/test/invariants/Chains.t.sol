@@ -5,7 +5,7 @@ import {vm} from "../Vm.sol";
 import {World} from "./World.sol";
 
 /// @dev Changes the chain ID, as after a fork of the chain. An intent can be executed only on its
-/// own chain, and can be recovered immediately on every other chain.
+/// own chain. On every other chain, it can be recovered immediately.
 contract ChainInvariants is World {
     function hop(uint256 seed) external {
         chain = seed % 3 + 1;

@@ -3,9 +3,9 @@ pragma solidity 0.8.37;
 
 import {World} from "./World.sol";
 
-/// @dev Funds, waits, executes, and recovers in any order. An intent executes at most once, only
-/// while it is open and fully funded, and completely or not at all. An execution that meets these
-/// conditions succeeds, unless one of the intent's calls fails.
+/// @dev Funds, waits, executes, and recovers in any order. An intent executes at most once, and
+/// completely or not at all. It executes only while it is open and fully funded. An execution that
+/// meets these conditions succeeds, unless one of the intent's calls fails.
 contract LifeInvariants is World {
     function fund(uint256 seed, uint256 amount) external {
         _fund(seed, amount);

@@ -9,8 +9,7 @@ import {PlainToken} from "../tokens/PlainToken.sol";
 /// @dev Some intents, and a model of their expected states. Each test contract lets the fuzzer
 /// choose from some of the actions below. After each action, the model is compared with the chain.
 ///
-/// Each intent has its own merchant and its own recovery address, so the origin of every unit is
-/// known.
+/// Each intent has its own merchant and recovery address, so every unit's origin is known.
 abstract contract World is Fixture {
     enum State {
         Open,
@@ -51,8 +50,7 @@ abstract contract World is Fixture {
         }
     }
 
-    /// @dev Lists the functions of one contract that the fuzzer may call, in the format that
-    /// Foundry requires.
+    /// @dev The functions of one contract that the fuzzer may call, in Foundry's format.
     struct FuzzSelector {
         address addr;
         bytes4[] selectors;
@@ -142,7 +140,7 @@ abstract contract World is Fixture {
         life.coinTotal += amount;
     }
 
-    /// @dev Often advances the time to an expiration time, or to the second before or after it.
+    /// @dev Often moves the time to an expiration time, or to one second before or after it.
     function _wait(uint256 seed) internal {
         uint256 edge = lives[seed % LIVES].expiry + (seed / LIVES) % 3 - 1;
         if (edge > now_ && seed % 5 != 0) now_ = edge;

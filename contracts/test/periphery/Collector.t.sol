@@ -291,7 +291,7 @@ contract OddAnswer {
     }
 }
 
-/// @dev The balance of the caller, and the balances of the recipient before and after the transfer.
+/// @dev The caller's balance, and the recipient's balances before and after the transfer.
 struct Script {
     uint256 held;
     uint256 before;

@@ -56,8 +56,8 @@ contract ExecutableCallerTest is Fixture {
         equal(token.balanceOf(address(demo)), AMOUNT, "paid");
     }
 
-    /// @dev After a vault is closed, `recovery` can make any call from the vault, even a call that
-    /// is not part of the intent.
+    /// @dev After a vault is closed, `recovery` can make any call from the vault. The call need not
+    /// be part of the intent.
     function test_NotWithinExecution_ifRecoveryImpersonatesTheIntent() public {
         Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);
@@ -131,7 +131,7 @@ contract ExecutableCallerTest is Fixture {
     }
 }
 
-/// @dev A target that checks only its caller, and not whether the call is part of an execution.
+/// @dev A target that checks only its caller, but not whether the vault is being executed.
 contract Gullible {
     address private expected;
     uint256 public delivered;

@@ -21,8 +21,7 @@ contract GuardsTest is Fixture {
         guards.requireGas{gas: 100_000}(wanted);
     }
 
-    /// @dev The intent calls the guard first, because its target does less work if it gets little
-    /// gas.
+    /// @dev The intent calls the guard before the target, which does less work with little gas.
     function test_requireGas_preventsAnExecutionWithLessGas() public {
         Thrifty target = new Thrifty();
         Call[] memory calls = list(

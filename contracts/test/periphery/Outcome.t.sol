@@ -8,8 +8,7 @@ import {Intent} from "../../src/IPaymentFactory.sol";
 import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 
-/// @dev Tests the outcome of an intent, as read from the code at its vault, and conditions that use
-/// it.
+/// @dev Tests how the code at a vault shows its intent's outcome, and conditions that use it.
 contract OutcomeTest is Fixture {
     Conditions private conditions = new Conditions();
 
@@ -99,7 +98,7 @@ contract OutcomeTest is Fixture {
         conditions.requireClosed(vault);
     }
 
-    /// @dev Intent B runs only after intent A, and intent C runs only if intent A can never run.
+    /// @dev Intent B runs only after intent A. Intent C runs only if intent A can never run.
     function test_anIntent_waitsForADifferentIntent() public {
         Intent memory a = plainIntent();
         address vaultA = funded(a, AMOUNT);
@@ -140,8 +139,7 @@ contract OutcomeTest is Fixture {
     }
 }
 
-/// @dev Declares the errors as functions, so that the tests can encode an expected error with
-/// abi.encodeCall.
+/// @dev The errors as functions, so that tests can encode expected errors with abi.encodeCall.
 interface ConditionErrors {
     function NotExecuted(address vault, Fate found) external;
     function NotClosed(address vault, Fate found) external;

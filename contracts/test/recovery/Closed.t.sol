@@ -47,7 +47,7 @@ contract ClosedTest is Fixture {
 
     address private closedVault;
 
-    /// @dev Counts the {Closed} events since the last call, and stores the vault of the last event.
+    /// @dev Counts the {Closed} events since the last call. Stores the vault of the last event.
     function closed() private returns (uint256 found) {
         closedVault = address(0);
         Vm.Log[] memory logs = vm.getRecordedLogs();
@@ -94,7 +94,7 @@ contract ClosedTest is Fixture {
             (bool ok, bytes memory answer) = vault.call(data);
             check(ok && answer.length == 0, "nothing for strangers");
             vm.deal(address(this), 3);
-            // With a gas limit of 0, the call has only the stipend of 2,300 gas, as with Solidity's
+            // With a gas limit of 0, the call has only a stipend of 2,300 gas, like Solidity's
             // transfer().
             (ok,) = vault.call{value: 3, gas: 0}("");
             check(ok, "takes coin within the stipend of 2,300 gas");

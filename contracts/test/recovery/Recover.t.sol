@@ -33,7 +33,7 @@ contract RecoverTest is Fixture {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
-        // The calldata contains the tokens before the intent. It consists of the intent's offset
+        // The calldata contains the tokens before the intent. Its words are the intent's offset
         // (128), the tokens' offset (64), a list of one token, and the intent.
         bytes memory data = bytes.concat(
             abi.encodeWithSelector(factory.recover.selector, 128, 64, 1, address(token)),
@@ -147,7 +147,7 @@ contract RecoverTest is Fixture {
         vm.deal(vault, 1 ether);
         factory.execute(intent);
         vm.deal(address(this), 2 ether);
-        // With a gas limit of 0, the call has only the stipend of 2,300 gas, as with Solidity's
+        // With a gas limit of 0, the call has only a stipend of 2,300 gas, like Solidity's
         // transfer().
         (bool ok,) = vault.call{value: 2 ether, gas: 0}("");
         check(ok, "a vault that is over takes coin within the stipend of 2,300 gas");

@@ -8,7 +8,7 @@ import {vm} from "../Vm.sol";
 import {PlainToken} from "../tokens/PlainToken.sol";
 import {BlockingToken, BurningToken, FalseToken, SlowToken} from "../tokens/OddTokens.sol";
 
-/// @dev A recovery that fails for one token is reported, and does not affect the other tokens.
+/// @dev A failed recovery of one token is reported, and does not affect the other tokens.
 contract RecoveryFailedTest is Fixture {
     function test_RecoveryFailed_ofABlockedToken_doesNotAffectOtherTokens() public {
         BlockingToken blocking = new BlockingToken();
@@ -177,7 +177,7 @@ contract IdleToken is PlainToken {
     }
 }
 
-/// @dev Uses the remaining gas as the balance, so a call with less gas returns a lower balance.
+/// @dev Returns the remaining gas as the balance, so calls with less gas read a lower balance.
 contract FadingToken {
     function balanceOf(address) external view returns (uint256) {
         return gasleft();

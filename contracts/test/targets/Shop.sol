@@ -3,8 +3,7 @@ pragma solidity 0.8.37;
 
 import {PlainToken} from "../tokens/PlainToken.sol";
 
-/// @notice A typical target of an intent: accepts payments, and fails in the ways that targets
-/// fail.
+/// @notice A typical target of an intent. It accepts payments, and fails in typical ways.
 contract Shop {
     uint256 public visits;
     address public lastPayer;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice A target that continues if its inner work fails, as multicalls, bridges, hooks, and
-/// aggregators do. The work runs `depth` calls below the target, and writes a new slot per item.
+/// @notice A target that continues if its inner work fails, like many multicalls, bridges, and
+/// hooks. The work runs `depth` calls below the target, and writes a new slot per item.
 contract Tolerant {
     uint256 public visits;
     uint256[] private shelf;

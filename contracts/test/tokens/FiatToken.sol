@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {PlainToken} from "./PlainToken.sol";
 
 /// @notice Imitates the checks and storage reads of Circle's FiatToken v2.2. The token can be
-/// paused, and the highest bit of a stored balance shows whether the account is blocked.
+/// paused. The highest bit of a stored balance shows whether the account is blocked.
 contract FiatToken is PlainToken {
     address public pauser;
     bool public paused;

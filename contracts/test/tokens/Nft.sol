@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice The parts of ERC-721 that matter to a vault: safe mints call receivers that have code.
+/// @notice The part of ERC-721 that matters to a vault. Safe mints call receivers that have code.
 contract Nft {
     mapping(uint256 id => address) public ownerOf;
 

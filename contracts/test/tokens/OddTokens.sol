@@ -55,8 +55,8 @@ contract FeeToken is PlainToken {
     }
 }
 
-/// @notice Emits two false events for each transfer. The first reports a thousand times the amount,
-/// and the second reports another transfer, which does not happen.
+/// @notice Emits two false events for each transfer. The first reports a thousand times the amount.
+/// The second reports a transfer that does not happen.
 contract BoastingToken is PlainToken {
     address private constant STRANGER = 0x5555555555555555555555555555555555555555;
 
@@ -139,8 +139,7 @@ contract SlowToken is HalfToken {
     }
 }
 
-/// @notice Calls `hook` before it moves the amount, and returns false if the balance is then too
-/// low.
+/// @notice Calls `hook` before it moves the amount. Returns false if the balance is then too low.
 contract ForgivingHookToken is HookToken {
     function transfer(address to, uint256 amount) public override returns (bool) {
         if (hook != address(0)) IHook(hook).onMove(msg.sender, to, amount, false);

@@ -52,8 +52,7 @@ const admin = "0x00000000000000000000000000000000f1a70003";
 /**
  * Puts the proxy at `token`, and the implementation and the library at fixed addresses. The
  * contracts refer to each other as after a deployment. If several nodes execute the same blocks,
- * call this function for each node before the first block, because the changes are not part of a
- * block.
+ * call this function for each node before the first block. The changes are not part of a block.
  */
 export async function placeFiatToken(
   { setCode, setStorageAt }: Pick<TestActions, "setCode" | "setStorageAt">,
@@ -86,8 +85,8 @@ export async function initializeFiatToken(sender: Sender, token: Address): Promi
   const { address: own } = sender.account;
   const abi = fiatTokenAbi;
   for (const data of [
-    // The arguments are the name, symbol, currency, and decimals of the token, and then four
-    // accounts: the master minter, the pauser, the blacklister, and the owner.
+    // The arguments are the token's name, symbol, currency, and decimals, and then four accounts.
+    // The accounts are the master minter, the pauser, the blacklister, and the owner.
     encodeFunctionData({
       ...{ abi, functionName: "initialize" },
       args: ["USDC", "USDC", "USD", 6, own, own, own, own],

@@ -13,7 +13,7 @@ const blocksMax = count(2, 8);
 /**
  * The maximum numbers of RPC calls to one endpoint, per payment and per block. `npm test` permits
  * more calls per payment than `npm run test:long`. Some calls do not depend on the number of
- * payments, so a test with fewer payments needs more calls per payment.
+ * payments, so fewer payments need more calls each.
  */
 const [callsPerPaymentMax, callsPerBlockMax] = [count(1.2, 1.12), 20];
 await openAddresses(world, store, open);

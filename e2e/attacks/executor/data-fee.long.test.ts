@@ -1,6 +1,6 @@
 // Tests a chain that charges a fee for a transaction's bytes, like the OP Stack. Tests that the
 // executor includes this fee in an account's budget. Also tests that the executor does not return a
-// tiny payment if the return costs more than the payment's value.
+// payment if the return costs more than its value.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -24,8 +24,8 @@ const plenty = 10n ** 24n;
 const budget = 16n * 10n ** 15n;
 
 /**
- * Returns the fee for the transaction's bytes if Ethereum's base fee nearly doubles before the
- * transaction is included.
+ * Returns the fee for the transaction's bytes if Ethereum's base fee nearly doubles before
+ * inclusion.
  */
 const parseDataFee = (input: Hex) => 2n * weiPerByte * BigInt((input.length - 2) / 2 + 150);
 
@@ -135,8 +135,8 @@ describe("a chain that charges an additional fee for data", () => {
 
 describe("tiny payments on a chain that charges a data fee", () => {
   /**
-   * The value of a tiny payment in wei. The gas for its return costs a quarter of this value, but
-   * the fee for the bytes of the return transaction is five times this value.
+   * The value of a tiny payment in wei. The gas for its return costs a quarter of this value. But
+   * the fee for the return transaction's bytes is five times this value.
    */
   const grain = 5n * 10n ** 14n;
   const { symbol, decimals } = demoTokens[0]!;
@@ -144,8 +144,8 @@ describe("tiny payments on a chain that charges a data fee", () => {
 
   /**
    * Makes a tiny payment to an address whose intent is for another chain. The calls cannot run on
-   * this chain, so the executor can only return the payment. The amount is one base unit of the
-   * token or, if `coin` is not 0, `coin` wei of native coin.
+   * this chain, so the executor can only return the payment. The amount is `coin` wei of native
+   * coin. If `coin` is 0, the amount is one base unit of the token.
    */
   const dust = async (coin: bigint) => {
     const record = await recordOf({ chainId: 10 });

@@ -1,6 +1,6 @@
-// Tests that a provider's rate limit only slows the executor down, and that one faulty endpoint
-// does no harm if another endpoint works. Also tests that a payment needs few RPC calls. For the
-// RPC calls on an idle chain, see service/executor/test/simulator/idle.long.test.ts.
+// Tests that a provider's rate limit only slows the executor down. Tests that one faulty endpoint
+// does no harm if another endpoint works. Also tests that a payment needs few RPC calls.
+// service/executor/test/simulator/idle.long.test.ts tests the RPC calls on an idle chain.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -74,8 +74,8 @@ const honest = () => endpoint(() => undefined);
 const error = (code: number, message: string) => ({ code, message });
 
 /**
- * Makes `many` payments in one block, and returns the number of blocks until all are executed
- * through `urls`.
+ * Makes `many` payments in one block. Returns the number of blocks until all are executed through
+ * `urls`.
  */
 async function blocksFor(context: TestContext, urls: string[], many: number): Promise<number> {
   const records = await fundedInBlock(many, victim);
@@ -105,8 +105,8 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
 }
 
 /**
- * Makes three payments, and returns how many are executed through `urls` within ten iterations of
- * the executor.
+ * Makes three payments. Returns how many are executed through `urls` within ten iterations of the
+ * executor.
  */
 async function executedSoon(
   context: TestContext,
@@ -133,8 +133,8 @@ async function executedSoon(
 }
 
 /**
- * A simplified executor for control tests: it sends all calls in one request, and fails if the
- * endpoint rejects this request.
+ * A simplified executor for control tests. It sends all calls in one request, and fails if the
+ * endpoint rejects the request.
  */
 const inOneRequest =
   (url: string) =>
@@ -153,9 +153,9 @@ const inOneRequest =
   });
 
 /**
- * Returns a function that decides whether a request exceeds a limit of 20 calls per second. Before
- * the function has rejected a request, it counts all earlier calls, not only the calls of the last
- * second. Otherwise, a slow machine might never exceed the limit.
+ * Returns a function that decides whether a request exceeds a limit of 20 calls per second. Until
+ * the function rejects a request, it counts all earlier calls, not only recent calls. Otherwise, a
+ * slow machine might never exceed the limit.
  */
 function twentyASecond() {
   let sent: number[] = [];
@@ -204,8 +204,8 @@ describe("the executor's RPC calls for one payment", () => {
       .filter((method) => !ofHeads.includes(method))
       .filter((method, at, others) => method !== nonce || others[at - 1] !== nonce);
     context.diagnostic(`${work.length}: ${work}, and ${all.length - work.length} of heads`);
-    // The executor tries up to three variants of a gas estimate request. hardhat rejects two of
-    // these variants, so the executor may send two more requests to hardhat.
+    // The executor tries up to three variants of a gas estimate request. hardhat rejects two
+    // variants, so the executor may send two more requests.
     const refused = isHardhat ? 2 : 0;
     assert.ok(work.length <= 14 + refused, `${work.length}: ${work}`);
   });
@@ -322,8 +322,8 @@ describe("new blocks by WebSocket", () => {
   });
 });
 
-// This suite runs last, because its executor has no honest endpoint. Without an honest endpoint,
-// wrong responses can move the executor's cursor (the last scanned block) beyond the newest block.
+// This suite runs last, because its executor has no honest endpoint. Wrong responses can then move
+// the executor's cursor (the last scanned block) beyond the newest block.
 describe("an executor that has only a faulty endpoint", control, () => {
   test("control: no payment is executed if the endpoint rejects every batch", async (context) => {
     const good = await honest();

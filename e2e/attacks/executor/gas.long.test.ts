@@ -1,4 +1,4 @@
-// Tests who pays for gas: no account can spend more than its budget, and an intent that pays a tip
+// Tests who pays for gas. No account can spend more than its budget. An intent that pays a tip
 // needs no budget.
 
 import assert from "node:assert/strict";
@@ -348,9 +348,9 @@ describe("an account whose execution shares a transaction with others", () => {
   let neighbours = 0;
 
   /**
-   * Returns the ratio of two amounts of gas: the gas that an honest account is charged in a shared
-   * transaction, and the gas of the same calls in a separate transaction. The three other addresses
-   * in the shared transaction burn as much gas as possible.
+   * Returns the ratio of two amounts of gas. The first is the gas that an honest account is charged
+   * in a shared transaction. The second is the gas of the same calls in a separate transaction. The
+   * three other addresses in the shared transaction burn as much gas as possible.
    */
   async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];
@@ -364,8 +364,7 @@ describe("an account whose execution shares a transaction with others", () => {
     await world.client.setCode({ address: fickle, bytecode: burnsAll });
     world.startTicking(200);
     const together = await settled(beside!);
-    // The target stops burning gas here, because hardhat needs 4 s to simulate a call that burns
-    // all its gas.
+    // The target stops burning gas, because hardhat would need 4 s to simulate each such call.
     await world.client.setCode({ address: fickle, bytecode: accepts });
     await running.stop();
     const single = startCore(store, world.chains());

@@ -1,4 +1,4 @@
-// Tests that hostile addresses delay other payments by at most 10 blocks, and do not make them
+// Tests that hostile addresses delay other payments by at most 10 blocks. Other payments must not
 // fail.
 
 import assert from "node:assert/strict";
@@ -27,7 +27,7 @@ import {
 
 const attack = await prepareAttack();
 /**
- * The last test uses its own chain and database, so that retries from other tests cannot share its
+ * The last test uses its own chain and database. Retries from other tests cannot share its
  * transaction.
  */
 const untouched = await prepareAttack();

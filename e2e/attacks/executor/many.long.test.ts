@@ -11,15 +11,15 @@ import { attacker, count, inNoTime, prepareAttack, until } from "./world.ts";
 
 const daySeconds = 86_400;
 /**
- * The test starts at noon, because a simulated hour must not pass midnight, when each account gets
- * a new budget.
+ * The test starts at noon, because each account gets a new budget at midnight. A simulated hour
+ * must not include midnight.
  */
 const noon = (Math.floor(Date.now() / 1000 / daySeconds) + 1) * daySeconds + daySeconds / 2;
 const attack = await prepareAttack({ startSeconds: noon });
 const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;
 const plenty = 10n ** 24n;
 
-/** Starts the executor with a budget per account, and counts its requests to the node by method. */
+/** Starts the executor with a budget per account. Counts its requests to the node by method. */
 function start(context: TestContext, perAccountMax: bigint) {
   const asked: string[] = [];
   let passes = 0;
@@ -45,10 +45,7 @@ function start(context: TestContext, perAccountMax: bigint) {
   );
   context.after(running.stop);
   const simulations = () => asked.filter((method) => method === "eth_estimateGas").length;
-  /**
-   * Waits for two more iterations of the executor, because the first may have begun before this
-   * call.
-   */
+  /** Waits for two more iterations of the executor. The first may have begun before this call. */
   const aPass = async () => {
     const from = passes;
     await until("a pass has ended", async () => passes >= from + 2);
@@ -99,8 +96,8 @@ describe("paid addresses of an account over its gas budget", () => {
 
 describe("the executor's recoveries, if another sender is always faster", () => {
   /**
-   * Makes tiny payments to all addresses, and waits until the executor has sent recoveries for
-   * them, or until `isOver` returns true. Then another sender recovers the same addresses, and its
+   * Makes tiny payments to all addresses. Waits until the executor has sent recoveries for them, or
+   * until `isOver` returns true. Then another sender recovers the same addresses, and its
    * transaction is mined first.
    */
   const race = async (
@@ -113,8 +110,7 @@ describe("the executor's recoveries, if another sender is always faster", () => 
     await pay(records, 1n);
     await world.mine();
     await until("ours are on their way, or refused", async () => isSent() || isOver());
-    // Waits for an iteration of the executor, so that the node has received all of the executor's
-    // recoveries.
+    // Waits for an iteration of the executor. The node has then received all of its recoveries.
     await aPass();
     const items = records.map(({ terms }) => recoverCalldata(terms, [world.token]));
     const data = toHex(batchCalldata(items));
@@ -133,9 +129,8 @@ describe("the executor's recoveries, if another sender is always faster", () => 
 
   test("cost at most the account's gas budget", async (context) => {
     const control = start(context, plenty);
-    // The other sender's high fees raise the fees that the node suggests after the first round. The
-    // test therefore measures the cost of the second round, which has the same fees as later
-    // rounds.
+    // In the first round, the other sender's high fees raise the fees that the node suggests. The
+    // test therefore measures the second round, whose fees are the same as in later rounds.
     await race(control, await fresh(), async () => false);
     const before = await chargedTo(attacker);
     await race(control, await fresh(), async () => false);
@@ -143,9 +138,9 @@ describe("the executor's recoveries, if another sender is always faster", () => 
     const once = (await chargedTo(attacker)) - before;
     assert.ok(once > 0n, "control: it costs something, and finds nothing");
 
-    // While a recovery is pending, the account is charged the recovery's maximum fee: about 18
-    // times the final cost of a recovery that finds no money. The budget must be higher than this
-    // maximum fee, so the test uses the final cost of 30 rounds as the budget.
+    // While a recovery is pending, the account is charged the recovery's maximum fee. A recovery
+    // that finds no money eventually costs about 1/18 of this fee. The budget must be higher than
+    // the maximum fee, so it is the final cost of 30 rounds.
     const rounds = 30;
     const budget = before + once * BigInt(rounds);
     const running = start(context, budget);

@@ -14,8 +14,7 @@ const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const plenty = 10n ** 22n;
 const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
 /**
- * The base fee of every block. Without a fixed value, each empty block would lower the base fee
- * until the executor can pay.
+ * The base fee of every block. Otherwise, empty blocks would lower it until the executor can pay.
  */
 const baseFeePerGas = 10n ** 9n;
 /**
@@ -75,8 +74,8 @@ describe("an executor without enough money for gas", () => {
     const stops = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // The iteration that postpones the addresses also sends requests for new records, which the
-    // test must not count. So the test waits until the next iteration has ended.
+    // The iteration that postpones the addresses also requests new records. The test must not count
+    // these requests, so the test waits until the next iteration has ended.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();

@@ -22,9 +22,9 @@ const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack;
 
 /**
- * The code of a contract that accepts native coin if the caller is also the sender of the
- * transaction, and otherwise burns all gas. In the executor's simulation, the vault is both the
- * caller and the sender.
+ * The code of a contract that accepts native coin only from the sender of the transaction. For any
+ * other caller, the code burns all gas. In the executor's simulation, the vault is both the caller
+ * and the sender.
  */
 const burnsWhenSent = "0x323314600a575b6006565b00";
 

@@ -1,6 +1,6 @@
-// Tests calls that use the block or the gas price to detect whether they are only simulated. In the
-// executor's simulation, a call reads the same values as in a transaction. Hostile calls therefore
-// fail in the simulation and cost nothing.
+// Tests calls that use the block or the gas price to detect a simulation. In the executor's
+// simulation, a call reads the same values as in a transaction. Hostile calls therefore fail in the
+// simulation and cost nothing.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, type TestContext, test } from "node:test";
@@ -51,8 +51,8 @@ async function isSent(context: TestContext, record: AddressRecord, rpcUrls?: str
 }
 
 /**
- * hardhat does not support the block and balance overrides of the executor's simulation, so only
- * the controls run on hardhat.
+ * hardhat does not support the simulation's block and balance overrides. Only the controls run on
+ * hardhat.
  */
 const skip = isHardhat && "hardhat does not support block and balance overrides";
 

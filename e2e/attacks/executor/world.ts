@@ -37,9 +37,8 @@ export const blake2f = (rounds: number): Hex =>
   `0x63${rounds.toString(16).padStart(8, "0")}60e01b5f5260405f60d55f60095afa15601957005bfe`;
 
 /**
- * Mines at most one block every `ms` milliseconds, and only after the executor has completed an
- * iteration since the previous block. The number of blocks until an execution therefore does not
- * depend on the machine's speed.
+ * Mines at most one block every `ms` milliseconds and per iteration of the executor. The number of
+ * blocks until an execution therefore does not depend on the machine's speed.
  */
 export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
   let passes = 0;
@@ -61,8 +60,8 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
 }
 
 /**
- * Makes simulations take no time on the executor's clock. Otherwise, a busy machine would make the
- * executor treat the account as slow and simulate its addresses one by one.
+ * Makes simulations take no time on the executor's clock. On a busy machine, the executor could
+ * otherwise treat the account as slow. It would then simulate the account's addresses one by one.
  */
 export function inNoTime(core: Parts): Parts {
   let nowMs = core.clock();
@@ -131,8 +130,8 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
       return rows.find((row) => toHex(row.address) === address.toLowerCase());
     },
     /**
-     * Makes payments to an honest account's addresses, and returns the number of blocks that each
-     * execution took.
+     * Makes payments to addresses of an honest account. Returns how many blocks each execution
+     * took.
      */
     async goodPayments(many: number, accountId = victim): Promise<number[]> {
       const records = await funded(many, accountId);
@@ -189,8 +188,8 @@ async function blocksWaited(
 }
 
 /**
- * Returns the total gas cost charged to the account in wei, including the maximum fees of its
- * pending transactions.
+ * Returns the gas cost in wei that the account was charged, with the maximum fees of pending
+ * transactions.
  */
 async function readCharged({ db }: Prepared["store"], accountId: string): Promise<bigint> {
   const rows = await db
@@ -204,7 +203,7 @@ async function readCharged({ db }: Prepared["store"], accountId: string): Promis
 export type Attack = Awaited<ReturnType<typeof prepareAttack>>;
 
 /**
- * Checks that no money is lost: every unit was used by the calls, was sent to `recovery`, or is
+ * Checks that no money is lost. Every unit was used by the calls, was sent to `recovery`, or is
  * still at the address.
  */
 export async function assertAccounted(

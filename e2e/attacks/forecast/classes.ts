@@ -103,10 +103,7 @@ const wrongReceivers = ({ world, tokens, usual, make, plainTo }: Hands): Classes
     make((all) => [pay(usual, owner, all), world.onShop("burnGas()")]),
 });
 
-/**
- * The calls use more or less than the intent's amount, or leave an allowance that can be used
- * later.
- */
+/** The calls use more or less than the intent's amount, or leave an allowance for later use. */
 const wrongSums = ({ world, usual, shopPay, make }: Hands): Classes => ({
   "more than there is": () => make((all) => [pay(usual, owner, all + 1n)]),
   "less than there is": () => make((all) => [pay(usual, owner, all - all / 3n)]),
@@ -147,8 +144,7 @@ const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): C
 });
 
 /**
- * Intents whose outcome depends on the time, the sender, or the gas, and an intent that leaves
- * native coin at the address.
+ * Intents whose outcome depends on the time, the sender, or the gas. One intent leaves native coin.
  */
 const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes => ({
   "too many items in store": () =>

@@ -1,6 +1,6 @@
 // Tests how well the service's checks predict an intent's outcome. The checks must report at least
-// 97% of the intents that fail, and at least 97% of the reported intents must fail. TESTS=long uses
-// ten intents of each class.
+// 97% of the failing intents. At least 97% of the reported intents must fail. TESTS=long uses ten
+// intents of each class.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

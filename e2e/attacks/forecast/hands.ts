@@ -103,8 +103,8 @@ function contractsOf({ world, movers }: Kit) {
   const { withCode } = world;
 
   /**
-   * Deploys a wallet. The wallet calls the address in the first word of its calldata, and passes
-   * the rest of the calldata to it.
+   * Deploys a wallet. The wallet calls the address in the first word of its calldata. The rest of
+   * the calldata is the call's input.
    */
   async function wallet(): Promise<Hex> {
     const address = await withCode("0x6020360360205f375f5f602036035f5f5f355af15000");
@@ -140,8 +140,8 @@ function contractsOf({ world, movers }: Kit) {
   }
 
   /**
-   * Returns code that accepts calls only during the next `seconds` seconds or, if `opens` is true,
-   * only after that time.
+   * Returns code that accepts calls only during the next `seconds` seconds. If `opens` is true, the
+   * code accepts calls only after that time.
    */
   async function before(seconds: number, opens = false): Promise<Hex> {
     const { timestamp } = await world.client.getBlock();

@@ -1,7 +1,7 @@
 // Tests an intent on the chain: pays the address and executes it immediately. Then restores the
-// paid state twice, in order to test two more cases. In the first case, another account executes
-// the address with less gas, one second before the expiry. In the second case, the money is
-// returned after the expiry.
+// paid state twice to test two more cases. In the first case, another account executes the address
+// one second before the expiry, with less gas. In the second case, the money is returned after the
+// expiry.
 
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";
@@ -112,8 +112,7 @@ async function wrongReturn(kit: Kit, record: AddressRecord): Promise<string | un
 
 /**
  * Returns whether an account can move its tokens. An account without code can move its tokens,
- * unless nobody has its key (for example, the zero address). A contract can move its tokens if its
- * owner can trigger a transfer.
+ * unless nobody has its key. A contract can move its tokens if its owner can trigger a transfer.
  */
 async function canSendOn(kit: Kit, account: Hex, token: Hex): Promise<boolean> {
   if (nobodys.has(account) || BigInt(account) < 65_536n) return false;

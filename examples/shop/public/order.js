@@ -1,4 +1,4 @@
-// The script of an order's page: the element shows the payment, and then the page shows the order's
+// The script of an order's page. The element shows the payment, and then the page shows the order's
 // state.
 
 import "executable-address-element";
