@@ -1,6 +1,7 @@
 // Simulates a browser that uses the dashboard. The browser stores cookies, and sends an `Origin`
 // header.
 
+import assert from "node:assert/strict";
 import type { TestApp } from "./app.ts";
 
 export const password = "correct horse battery staple";
@@ -46,8 +47,17 @@ export function openBrowser(
     get: (url: string) => ask("GET", url),
     post: (url: string, body: object) => ask("POST", url, body),
     delete: (url: string, body: object) => ask("DELETE", url, body),
-    signUp: (email: string) => ask("POST", "/auth/sign-up/email", { email, password }),
+    signUp: (email: string, word = password) =>
+      ask("POST", "/auth/sign-up/email", { email, password: word }),
     signIn: (email: string, word = password) =>
       ask("POST", "/auth/sign-in/email", { email, password: word }),
   };
+}
+
+type Answer = { statusCode: number; json(): { error: { code: string } } };
+
+/** Checks the status and the error code of a response. */
+export function refuses(answer: Answer, status: number, code: string): void {
+  assert.equal(answer.statusCode, status, JSON.stringify(answer.json()));
+  assert.equal(answer.json().error.code, code);
 }

@@ -104,9 +104,23 @@ describe("GET /v1/address/{address}", () => {
     const lines = service.logged.filter((line) => line.includes(address.toLowerCase()));
     assert.equal(lines.length, 1, lines.join("\n"));
   });
-});
 
-describe("GET /v1/address/{address}", () => {
+  test("returns 503 `service_unavailable` if too many lookups are pending", async () => {
+    const busy = await startApp({ limits: { lookupsInFlightMax: 1 } });
+    const { address, body } = await created(busy);
+    const get = () => busy.app.inject({ url: `/v1/address/${address}` });
+    const [first, refused] = await Promise.all([get(), get()]);
+    assert.equal(first.body, body);
+    assert.equal(refused.statusCode, 503);
+    const { code, message } = refused.json().error;
+    assert.equal(code, "service_unavailable");
+    const full = 'expected at most 1 simultaneous requests for "lookup", found 2';
+    assert.equal(message, `${full}: try again in a second`);
+    assert.equal(refused.headers["retry-after"], "1");
+    assert.equal((await get()).statusCode, 200);
+    await busy.close();
+  });
+
   test("returns the bytes of the create response, which can be cached forever", async () => {
     const { address, body } = await created();
     for (const times of [1, 2]) {
