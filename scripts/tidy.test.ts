@@ -299,21 +299,36 @@ describe("database tables", () => {
   });
 });
 
+/** The folders of files that a web page loads, by the file that writes the page. */
+const pageFolders: Record<string, string> = {
+  "web/docs/write.ts": "web/public/docs",
+  "web/index.html": "web/public",
+  "examples/shop/pages.js": "examples/shop/public",
+};
+
+/**
+ * Returns the paths of the source files that a file names, from the root. A comment does not name a
+ * file. A path that begins with a dot is relative to the folder of the file. Any other path can be
+ * relative to this folder or to a folder above it, such as the folder of a package.
+ */
+function namedBy(path: string): string[] {
+  if (!/(\.(tsx?|c?js|html|md)|(^|\/)package\.json)$|^\.ci\/run$/.test(path)) return [];
+  if (!existsSync(join(root, path))) return [];
+  const text = readFileSync(join(root, path), "utf8");
+  const code = sources.includes(path) ? text.replace(/^\s*(\/\/|\/?\*).*$/gm, "") : text;
+  const own = dirname(path);
+  const parts = own.split("/");
+  const above = [".", ...parts.map((_, i) => parts.slice(0, i + 1).join("/"))];
+  return [...code.matchAll(/(?<![\w@./-])[\w@./-]+\.(?:tsx?|c?js)\b/g)].flatMap(([name]) => {
+    const from = name.startsWith(".") ? [own] : [...above, pageFolders[path] ?? own];
+    return from.map((folder) => join(folder, name)).filter((each) => each !== path);
+  });
+}
+
 describe("the files of the project", () => {
   test("no source file is unused", () => {
-    const workspaces = ["contracts", "address", "element", "shop", "service", "web"];
-    const named = ["package.json", ...workspaces.map((name) => `${name}/package.json`)]
-      .concat("web/index.html", "web/pay.html", "contracts/foundry.toml", ".ci/run")
-      .filter((path) => existsSync(join(root, path)))
-      .map((path) => readFileSync(join(root, path), "utf8"))
-      .join("\n");
-    const imported = new Set(sources.flatMap((p) => importsOf(p).flatMap((i) => i.file ?? [])));
-    const text = [...textOf.values()].join("\n");
-    const dead = sources.filter((path) => {
-      const name = path.split("/").at(-1)!;
-      if (/\.test\.tsx?$/.test(path) || imported.has(path) || named.includes(name)) return false;
-      return !text.includes(`"${name}"`) && !text.includes(`/${name}"`);
-    });
+    const named = new Set([...files, ".ci/run"].flatMap(namedBy));
+    const dead = sources.filter((path) => !/\.test\.tsx?$/.test(path) && !named.has(path));
     assert.deepEqual(dead, []);
   });
 
