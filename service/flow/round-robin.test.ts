@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { roundRobin } from "./groups.ts";
+import { roundRobin } from "./round-robin.ts";
 
 const ownerOf = (item: string) => item[0]!;
 

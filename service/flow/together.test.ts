@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { once, together, togetherBy } from "./together.ts";
+import { together, togetherBy } from "./together.ts";
 
 describe("together", () => {
   test("rejects only the item for which `run` returns an error", async () => {
@@ -103,16 +103,4 @@ describe("togetherBy", () => {
       [10, "the group failed", "no 3", 40, "the group failed", 60],
     );
   });
-});
-
-test("once calls its function only once, and always returns the result or the error", async () => {
-  let reads = 0;
-  const read = once(async () => ++reads);
-  assert.equal(reads, 0);
-  assert.deepEqual(await Promise.all([read(), read()]), [1, 1]);
-  assert.equal(await read(), 1);
-  const fails = once(async () => {
-    throw new Error(`read ${++reads}`);
-  });
-  for (let i = 0; i < 2; i++) await assert.rejects(fails(), /read 2/);
 });

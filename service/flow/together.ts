@@ -1,8 +1,5 @@
 // Lets simultaneous requests share work. Requests in one iteration of the event loop form a group.
-// One commit, round trip, or message then serves the whole group. Requests for the same result
-// share one answer.
-
-import { LRUCache } from "lru-cache";
+// One commit, round trip, or message then serves the whole group.
 
 type Waiting<Item, Answer> = {
   item: Item;
@@ -107,31 +104,4 @@ export function togetherBy<Item, Answer>(
     return all.map((item) => found.get(item)!);
   };
   return together(runAll, { sizeMax, runningMax: Number.POSITIVE_INFINITY });
-}
-
-/**
- * Returns a function that calls `read` only once. Every call of the function returns the same
- * result, or fails with the same error.
- */
-export function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
-  let reading: Promise<Value> | undefined;
-  return () => {
-    reading ??= read();
-    return reading;
-  };
-}
-
-/**
- * Returns a function that caches up to `max` results of `ask` by `key`. Failures are not cached.
- */
-export function recalled<Found>(max: number) {
-  const answers = new LRUCache<string, Promise<Found>>({ max });
-  return (key: string, ask: () => Promise<Found>): Promise<Found> => {
-    const known = answers.get(key);
-    if (known) return known;
-    const asked = ask();
-    answers.set(key, asked);
-    asked.catch(() => answers.delete(key));
-    return asked;
-  };
 }

@@ -20,8 +20,8 @@ import {
   transferTopic,
 } from "executable-address/status";
 import { getAddress, hexToBigInt, isAddressEqual, isHex, size, sliceHex } from "viem/utils";
+import { recalled } from "../../flow/cache.ts";
 import { openGate } from "../../flow/gate.ts";
-import { recalled } from "../../flow/together.ts";
 import { within } from "../../flow/wait.ts";
 import type { Token } from "../chains.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";

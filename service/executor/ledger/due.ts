@@ -4,7 +4,8 @@
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import { hourSeconds } from "../../flow/days.ts";
-import { inGroups, roundRobin } from "../../flow/groups.ts";
+import { inGroups } from "../../flow/groups.ts";
+import { roundRobin } from "../../flow/round-robin.ts";
 import { findRecords, type UnverifiedRecord } from "../../store/find-records.ts";
 import { statementRows } from "../../store/statement-rows.ts";
 import { accountIdPrefix, type Tables } from "../../store/tables.ts";

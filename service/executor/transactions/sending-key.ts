@@ -2,9 +2,9 @@
 // reorganization removed, and closes nonce gaps. A key that cannot send delays only its own
 // transactions.
 
+import { once } from "../../flow/cache.ts";
 import { hourMs } from "../../flow/days.ts";
 import { upperMedian } from "../../flow/median.ts";
-import { once } from "../../flow/together.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type Budgets, findBudgetRefusal, reserveFor } from "../money/budgets.ts";
 import { computeCost } from "../money/fees.ts";

@@ -5,7 +5,7 @@ import { formatAddress } from "executable-address";
 import { saltFor, signatureFor } from "executable-address/reference";
 import { z } from "zod";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
-import { once } from "../../flow/together.ts";
+import { once } from "../../flow/cache.ts";
 import { findHolder } from "../../store/owners.ts";
 import type { SaveOutcome } from "../../store/store.ts";
 import { Refusal } from "../errors.ts";
