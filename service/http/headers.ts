@@ -1,7 +1,6 @@
 // Sets the headers of responses that routes share, and reads and checks the headers of requests.
 // Header names are in lowercase.
 
-import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { noSniff, Refusal } from "./errors.ts";
 
@@ -97,33 +96,6 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
     }
   }
   return values;
-}
-
-/**
- * The syntax of a Host header: a name or an IP address, with an optional port (RFC 9110 §7.2). In
- * HTTP/1.0, the Host header is optional.
- */
-const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
-
-/**
- * Returns false if the request has an invalid `Host` header or several `Host` headers. If a request
- * had several `Host` headers, a proxy and this server could use different values.
- */
-export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
-  const [value, ...others] = headerValues(rawHeaders, "host");
-  return value === undefined || (others.length === 0 && host.test(value));
-}
-
-/**
- * Refuses requests with `Idempotency-Key`. The service does not support this header. If it ignored
- * the header, clients would wrongly expect that a repeated request has no second effect.
- *
- * @param cure how to repeat the request safely without the header
- * @throws {Refusal} if the header is present
- */
-export function refuseIdempotencyKey(request: FastifyRequest, cure: string): void {
-  if (request.headers["idempotency-key"] === undefined) return;
-  throw new Refusal("invalid_request", `Idempotency-Key is not supported; ${cure}`);
 }
 
 /**

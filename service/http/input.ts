@@ -1,5 +1,5 @@
 // Parses a request: the address in the path, the query, and the body. Rejects ambiguous input, and
-// reports each fault with its path.
+// reports each fault with its path. Also refuses the unsupported header `Idempotency-Key`.
 
 import { isUtf8 } from "node:buffer";
 import {
@@ -105,6 +105,18 @@ function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   return Object.entries(value).flatMap(([key, each]) =>
     nulsIn(each, [...path, Array.isArray(value) ? Number(key) : key]),
   );
+}
+
+/**
+ * Refuses requests with `Idempotency-Key`. The service does not support this header. If it ignored
+ * the header, clients would wrongly expect that a repeated request has no second effect.
+ *
+ * @param cure how to repeat the request safely without the header
+ * @throws {Refusal} if the header is present
+ */
+export function refuseIdempotencyKey(request: FastifyRequest, cure: string): void {
+  if (request.headers["idempotency-key"] === undefined) return;
+  throw new Refusal("invalid_request", `Idempotency-Key is not supported; ${cure}`);
 }
 
 /**

@@ -31,8 +31,7 @@ import {
 import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
-import { refuseIdempotencyKey } from "../headers.ts";
-import { parseInput } from "../input.ts";
+import { parseInput, refuseIdempotencyKey } from "../input.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
