@@ -9,7 +9,8 @@ import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { createAccount, findCredentials } from "./account.ts";
 import { addApiKey, revokeApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
 import { bindClientId, rotateClientId } from "./client-ids.ts";
-import { digestCredential, type Holders, openHolders } from "./credentials.ts";
+import { digestCredential } from "./credentials.ts";
+import { type Holders, openHolders } from "./holders.ts";
 
 const rounds = 20;
 const actor = { atMs: 1_790_000_000_000 };

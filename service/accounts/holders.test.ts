@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
-import { type Holders, openHolders } from "./credentials.ts";
+import { type Holders, openHolders } from "./holders.ts";
 
 let postgres: TestPostgres;
 const directory = mkdtempSync(join(tmpdir(), "holders-"));
