@@ -38,6 +38,7 @@ const smallFiles: Readonly<Record<string, string>> = {
   "service/executor/payments/follow.ts": "the reading of logs, next to the scan of balances",
   "service/follow/tables.ts": "the room's tables, as in each room",
   "service/http/lookup/lookup.ts": "a route of the API",
+  "service/http/status/status.ts": "two routes of the API",
   "service/launch/admin.ts": "an operator's commands, as in each room",
   "service/main.ts": "the program",
   "service/store/sqlite/checkpoint-worker.ts": "the entry of a thread",

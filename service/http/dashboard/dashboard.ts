@@ -19,7 +19,7 @@ import { type Operation, type OperationId, operations, toUrl } from "../openapi/
 import { findLocalNode } from "../pages/local-node.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
-import type { Statuses } from "../status/status.ts";
+import type { Statuses } from "../status/read.ts";
 import { chooseDepth, openWebhooks } from "../webhooks/webhooks.ts";
 import { mountAccount, mountMoney, mountSessions, showAccount } from "./account.ts";
 import { type Intents, mountAddresses, mountStatuses } from "./addresses.ts";

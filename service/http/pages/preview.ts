@@ -9,7 +9,7 @@ import { findName } from "../../accounts/names.ts";
 import { within } from "../../flow/wait.ts";
 import { findCreators } from "../../store/find-records.ts";
 import type { Parts } from "../parts.ts";
-import type { Statuses } from "../status/status.ts";
+import type { Statuses } from "../status/read.ts";
 import { labelsOf, requesterOf } from "./labels.ts";
 
 type PreviewParts = Pick<

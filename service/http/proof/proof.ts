@@ -15,7 +15,7 @@ import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
-import type { Statuses } from "../status/status.ts";
+import type { Statuses } from "../status/read.ts";
 
 export const proofInput = z.strictObject({
   block: z

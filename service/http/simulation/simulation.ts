@@ -13,7 +13,7 @@ import { limitPending } from "../load/admission.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import type { Statuses } from "../status/status.ts";
+import type { Statuses } from "../status/read.ts";
 
 export function simulation(parts: Parts, statuses: Statuses): Route {
   const { limits, metrics } = parts;
