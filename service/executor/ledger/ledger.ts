@@ -21,12 +21,14 @@ import type { Tables } from "../../store/tables.ts";
 import * as detected from "./detected.ts";
 import * as due from "./due.ts";
 import * as jobs from "./jobs.ts";
+import * as late from "./late.ts";
 import * as lease from "./lease.ts";
 import * as named from "./named.ts";
 import * as pauses from "./pauses.ts";
 import * as purposes from "./purposes.ts";
 import * as settlements from "./settlements.ts";
 import * as spending from "./spending.ts";
+import * as waited from "./waited.ts";
 
 export type Ledger = ReturnType<typeof openLedger>;
 
@@ -56,8 +58,8 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     takeNamed: named.takeNamed.bind(null, db),
     postponeNamed: named.postponeNamed.bind(null, db),
     countReturns: named.countReturns.bind(null, db),
-    pullLate: due.pullLate.bind(null, db),
-    readWaitedSeconds: due.readWaitedSeconds.bind(null, db),
+    pullLate: late.pullLate.bind(null, db),
+    readWaitedSeconds: waited.readWaitedSeconds.bind(null, db),
     readHistory: jobs.readHistory.bind(null, db),
     updateJobs: jobs.updateJobs.bind(null, db),
     openPurpose: purposes.openPurpose.bind(null, db),
