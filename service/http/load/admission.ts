@@ -30,7 +30,8 @@ declare module "fastify" {
 }
 
 /**
- * If a body takes longer than this to arrive, its connection may be closed to accept a new request.
+ * If the body is still arriving at this time after a request's admission, its connection may be
+ * closed to accept a new request.
  */
 const bodyMsMin = 1_000;
 
@@ -56,7 +57,7 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
  */
 export function openAdmission(most: number, onShed: () => void) {
   const limit = openLatencyLimit(most);
-  /** The requests whose bodies are still arriving, oldest first. */
+  /** The requests whose bodies are still arriving. The first has waited longest. */
   const awaitingBody = new Set<AdmittedCreate>();
   let [inProgress, working] = [0, 0];
 
@@ -72,24 +73,30 @@ export function openAdmission(most: number, onShed: () => void) {
 
   /** Returns the message of the refusal if a new request would exceed a limit. */
   const findFull = (): string | undefined => {
-    limit.recordPending(working + 1);
     if (working >= limit.current()) return exceeded("create", limit.current(), working + 1);
     if (inProgress < most || slowestOf(awaitingBody)) return undefined;
     return `${exceeded("create", most, inProgress + 1)} (incomplete bodies: ${awaitingBody.size})`;
+  };
+
+  const recordArrival = () => limit.recordPending(working + 1);
+  const refused = () => {
+    recordArrival();
+    onShed();
   };
 
   return {
     limit: limit.current,
     findFull,
     /** Must be called for each request that was refused because of {@link findFull}. */
-    refused: onShed,
+    refused,
     /** An onRequest hook that admits or refuses a create request. */
     enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {
       const full = findFull();
       if (full) {
-        onShed();
+        refused();
         return refuseTooMany(reply, full);
       }
+      recordArrival();
       if (inProgress >= most) cutOff(slowestOf(awaitingBody)!, awaitingBody);
       const sinceMs = performance.now();
       const admitted = { raw: request.raw, isWorking: true, isOver: false, sinceMs };
@@ -126,7 +133,8 @@ export function openAdmission(most: number, onShed: () => void) {
 }
 
 /**
- * Returns the oldest request whose body is still arriving, if it is older than {@link bodyMsMin}.
+ * Returns the request that has waited longest for its body, if it was admitted at least
+ * {@link bodyMsMin} ago.
  */
 function slowestOf(awaitingBody: Set<AdmittedCreate>): AdmittedCreate | undefined {
   const [oldest] = awaitingBody;
