@@ -38,15 +38,11 @@ export function openDesk(
   const isLed = ledChains(db);
   const wake = openWake(db, log, isLed);
   return {
-    async readProgress(status: AddressStatus): Promise<ExecutorProgress | null> {
+    async readProgressAndWake(status: AddressStatus): Promise<ExecutorProgress | null> {
       const job = await findJob(status);
       const present = (await wake(status, job)) ? await findJob(status) : job;
       return present?.progress ?? null;
     },
-    /**
-     * Returns whether an executor is running on the chain and is not paused. A killed executor
-     * counts as running for a minute after the last change of its lease.
-     */
     async isActive(chainId: number): Promise<boolean> {
       const [running, paused] = await Promise.all([isRunning(chainId), isPaused(db, chainId)]);
       return running && !paused;

@@ -75,10 +75,13 @@ export type Parts = {
 type ExecutorDesk = {
   /**
    * Returns the executor's progress for an address, or null if there is none. If the status shows
-   * money that the executor does not know about, first notifies the executor.
+   * money that the executor does not know about, first wakes the address's job.
    */
-  readProgress(status: AddressStatus): Promise<ExecutorProgress | null>;
-  /** Returns whether an executor has the lease for the chain and is not paused. */
+  readProgressAndWake(status: AddressStatus): Promise<ExecutorProgress | null>;
+  /**
+   * Returns whether an executor is running on the chain and is not paused. A killed executor counts
+   * as running for a minute after the last change of its lease.
+   */
   isActive(chainId: number): Promise<boolean>;
   /** Returns the recoveries of an address on chains other than the intent's chain. */
   findReturns(request: AddressOf): Promise<MovedElsewhere[]>;

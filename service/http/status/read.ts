@@ -90,7 +90,7 @@ export function openStatuses(parts: Parts): Statuses {
     readSubject: async (text) => (await readRecord(text)).subject,
     async read(subject) {
       const status = await statusReader(subject.intent.chainId).read(subject);
-      return complete(status, desk.readProgress(status));
+      return complete(status, desk.readProgressAndWake(status));
     },
     async readAt(subject, number) {
       const status = await statusReader(subject.intent.chainId).readAt(subject, number);

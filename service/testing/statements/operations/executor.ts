@@ -36,7 +36,7 @@ export async function executor({ store, size, crowd }: World): Promise<Operation
     },
     "desk: check whether a chain has an executor": () => desk.isActive(chainId),
     "desk: read the progress of 500 addresses simultaneously": () =>
-      Promise.all(many.slice(0, 500).map((address) => desk.readProgress(statusOf(address)))),
+      Promise.all(many.slice(0, 500).map((address) => desk.readProgressAndWake(statusOf(address)))),
   };
 }
 
