@@ -20,6 +20,7 @@ import type { Logger } from "pino";
 import type { Chains } from "../chain/registry.ts";
 import { findBlockAt } from "../chain/rpc/heads.ts";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
+import { holdersMax } from "../chain/status/probe.ts";
 import { AddressUnreadable, type StatusReader } from "../chain/status/reader.ts";
 import { dayMs } from "../flow/days.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
@@ -65,7 +66,7 @@ type ObserverParts = Omit<ObserveParts, "store" | "onFault"> &
  */
 export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
   const ends = parts.chains.known.map((chain) =>
-    parts.chainLoop(chain.chainId).subscribe(openPasses(parts, chain)),
+    parts.chainLoop(chain.chainId).subscribe(openTurns(parts, chain)),
   );
   return {
     async stop() {
@@ -77,10 +78,10 @@ export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
 type KnownChain = ObserverParts["chains"]["known"][number];
 
 /**
- * Returns a function that observes all due addresses. The function never rejects. For {@link
- * faultMs} after a failure, the function returns immediately.
+ * Returns a function that observes all due addresses in one turn. The function never rejects. For
+ * {@link faultMs} after a failure, the function returns immediately.
  */
-function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
+function openTurns(parts: ObserverParts, { chainId, confirmations }: KnownChain) {
   const { store, now } = parts;
   const log = parts.log.child({ chainId });
   const observed = openObservedChain(parts, chainId);
@@ -107,7 +108,7 @@ function openPasses(parts: ObserverParts, { chainId, confirmations }: KnownChain
       }
     } catch (err) {
       failedAtMs = performance.now();
-      logLimited(`pass ${messageKind(String(err))}`, (leftOut) =>
+      logLimited(`turn ${messageKind(String(err))}`, (leftOut) =>
         log.warn({ err, leftOut }, "addresses could not be observed; they will be retried"),
       );
     }
@@ -168,9 +169,10 @@ export type ObservedChain = Pick<StatusReader, "readAt"> & {
 };
 
 /**
- * The maximum number of addresses per call of {@link observe}: two batches of the status reader.
+ * The maximum number of addresses per call of {@link observe}. If their statuses are read at one
+ * block, two `eth_call`s read their balances.
  */
-const watchesMax = 300;
+const watchesMax = 2 * holdersMax;
 const readingMsMin = 15_000;
 const readingMsMax = dayMs;
 

@@ -50,8 +50,9 @@ const refusalsMax = 3;
 /**
  * Reads the logs up to the newest block that has enough confirmations, and saves the payments.
  *
- * @returns `upTo` is the last block up to which all blocks have been read. `isOld` is true if the
- *   endpoints' newest block is below an earlier anchor.
+ * @returns `upTo` is the last block up to which all blocks have been read. `isOld` is true if this
+ *   sweep found the newest anchor 1 to {@link lagBlocksMax} blocks above the endpoints' newest
+ *   block.
  */
 export async function sweep(context: SweepContext): Promise<{ upTo: number; isOld: boolean }> {
   const { chain, memory, view, tuning } = context;

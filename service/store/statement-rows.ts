@@ -2,10 +2,11 @@
 
 /**
  * The maximum number of rows per statement or short transaction, by kind of row. While such a
- * statement runs, other statements may have to wait. On SQLite, all statements wait, except for the
- * statements of create requests and lookups. On PostgreSQL, a statement waits only if it needs the
- * same rows. With 200,000 rows per table, such a statement takes less than 10 ms for typical rows
- * (bench/groups.ts). Other files define the limits that have other purposes.
+ * statement runs, other statements may have to wait. On SQLite, all statements wait, except that
+ * lookups never wait, and that create requests wait only for writes. On PostgreSQL, a statement
+ * waits only if it needs the same rows. With 200,000 rows per table, such a statement takes less
+ * than 10 ms for typical rows (bench/groups.ts). Other files define the limits that have other
+ * purposes.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
