@@ -1,6 +1,6 @@
 // Defines the parameters of the executor's modules. A program or a test provides `Parts`, including
 // the clock, random numbers, and timers. Therefore, the simulator in test/ can replay a run from a
-// seed. Each iteration of a chain's loop creates a `Pass`.
+// seed. Each pass creates a `Pass`.
 
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/execution-gas.ts";
@@ -17,8 +17,8 @@ import type { FeePolicy } from "./money/fees.ts";
 import type { TipPrices } from "./money/tips.ts";
 
 /**
- * One iteration of a chain's loop. `memory` is the state that the loop keeps between iterations.
- * With the type `Memory`, a function declares which parts of this state it uses.
+ * One run of the executor's work on a chain. `memory` is the state that the loop keeps between
+ * passes. With the type `Memory`, a function declares which parts of this state it uses.
  */
 export type Pass<Memory = unknown> = {
   parts: Parts;
@@ -61,7 +61,10 @@ export type Parts = {
   clock: () => number;
   /** Returns a random number in the range [0, 1). */
   random: () => number;
-  /** Waits between two polls. A new block can end the wait early. */
+  /**
+   * Waits between two polls. With a WebSocket, the wait can take longer than `ms`, until an
+   * endpoint reports a new block (chain/rpc/heads-by-websocket.ts).
+   */
   sleep: (ms: number) => Promise<void>;
   /** Waits for `ms` milliseconds. */
   timer: (ms: number) => Promise<void>;
@@ -70,12 +73,15 @@ export type Parts = {
   report: (event: ExecutorEvent) => void;
   /** Called after each read of the newest block, even if the block is unchanged. */
   onHead?: (head: Block) => void;
-  /** Called in each poll, after new payments were saved. */
+  /** Called after each sweep, whether or not it found payments. */
   onSwept?: () => void;
   /** Dry run: called with each transaction and its highest cost in wei, instead of signing it. */
   onPlanned?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
-  /** Whether a new block ends `sleep` early. */
-  isNotified: boolean;
+  /**
+   * Whether the chain has a WebSocket URL, even if no socket is open. If so, no poll is skipped
+   * because the next block is not expected yet (rest.ts).
+   */
+  hasWebSocket: boolean;
   tuning: Tuning;
 };
 
@@ -188,15 +194,15 @@ export type Tuning = FollowTuning & {
   intentGasMax: number;
   /** A recovery that needs more gas is left to the address's owner. */
   recoveryGasMax: number;
-  /** The time limit for the gas estimates in one iteration of the loop. */
+  /** The time limit for the gas estimates in one pass. */
   estimateMsMax: number;
   batchItemsMax: number;
   /** The maximum size of a transaction. Nodes refuse transactions above 128 KiB. */
   batchBytesMax: number;
   inFlightMax: number;
-  /** The maximum number of due jobs in one iteration of the loop. */
+  /** The maximum number of due jobs in one pass. */
   jobsPerPass: number;
-  /** The maximum number of new records whose balances are read in one iteration of the loop. */
+  /** The maximum number of new records whose balances are read in one pass. */
   recordsPerPass: number;
 };
 

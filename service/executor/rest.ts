@@ -1,13 +1,12 @@
-// Decides whether a poll does the executor's work or skips it to save requests. A poll is skipped
-// if there is no work and no new block is expected yet. A chain without open addresses "sleeps":
-// polls are skipped until there is something to do.
+// Decides at each poll whether a pass is needed, to save requests. A poll is skipped if there is no
+// work and no new block is expected yet. A chain without open addresses "sleeps": polls are skipped
+// until there is something to do.
 //
 // A sleeping chain is checked about every five minutes, because closed addresses can receive late
 // money. A check asks a quorum of endpoints for new transfers. A check also asks one endpoint
 // whether the last block with known logs is unchanged. If the check finds a payment or fails, a
-// normal poll follows, which reads the logs. Every sixth check is followed by a normal poll even if
-// it finds no payment. A new address, a due job, or an event that waits for a block wakes the
-// chain.
+// pass follows, which reads the logs. Every sixth check is followed by a pass even if it finds no
+// payment. A new address, a due job, or an event that waits for a block wakes the chain.
 
 import type { BlockPace } from "../chain/rpc/block-pace.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -19,11 +18,11 @@ import type { Parts } from "./pass.ts";
 import type { ScanMemory } from "./payments/scan.ts";
 
 /**
- * The time between two checks of a sleeping chain. The check and the next poll together find late
+ * The time between two checks of a sleeping chain. The check and the next pass together find late
  * money within five minutes.
  */
 const sleepMs = 285_000;
-/** After this number of checks, a normal poll follows even if no check found a payment. */
+/** After this number of checks, a pass follows even if no check found a payment. */
 const checksMax = 6;
 /**
  * After the last address expires, the chain stays awake for this time. Meanwhile, the executor
@@ -50,14 +49,16 @@ type Rest = {
   closed: Closed;
   /** When the addresses were last checked. */
   closedCheckedMs: number;
-  /** The time of the last check, and the number of checks since the last normal poll. */
+  /** The time of the last check or the end of the last pass, whichever is later. */
   checkedMs: number;
+  /** The number of checks since the last pass. */
   checks: number;
   awakeUntilMs: number;
 };
 
-/** The result of the last normal poll. */
+/** The result of the last pass. */
 type LastPass = {
+  /** The view that was opened last, even if its pass failed. */
   view: View | undefined;
   /** Whether the executor has no work until the next block. */
   isQuiet: boolean;
@@ -80,8 +81,8 @@ export const openRestMemory = (nowMs: number): RestMemory => ({
 });
 
 /**
- * `pass` is a normal poll. `peek` is a normal poll only if there is a new block. `rest` skips the
- * poll.
+ * `pass` runs a pass. `peek` asks one endpoint for the newest block, and runs a pass if this block
+ * is new. `rest` skips the poll.
  */
 export type PollKind = "pass" | "peek" | "rest";
 
@@ -90,14 +91,14 @@ export async function decidePoll(
   memory: RestMemory & ScanMemory & { pace: BlockPace; follow: FollowMemory },
   nowSeconds: number,
 ): Promise<PollKind> {
-  const { ledger, chain, isNotified } = parts;
+  const { ledger, chain, hasWebSocket } = parts;
   const { last, pace, rest, scan } = memory;
   if (!last.isQuiet || (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length > 0) {
     rest.isAsleep = false;
     return "pass";
   }
   const nowMs = parts.clock();
-  if (!isNotified && nowMs < pace.expectedMs()) return "rest";
+  if (!hasWebSocket && nowMs < pace.expectedMs()) return "rest";
   if (rest.isAsleep || nowMs - rest.closedCheckedMs >= closedEveryMs) {
     rest.closedCheckedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
@@ -149,7 +150,7 @@ async function isPaidSince(
 }
 
 /**
- * Records the end of a normal poll.
+ * Records the end of a pass.
  *
  * @param isQuiet whether the executor has no work until the next block
  */
@@ -160,7 +161,7 @@ export function recordPass({ rest, last }: RestMemory, nowMs: number, isQuiet: b
 }
 
 /**
- * Reports a skipped poll like a normal poll. Alerts need these reports, which show that the
+ * Reports a poll without a pass like a pass. Alerts need these reports, which show that the
  * executor runs and how much budget is used.
  */
 export function reportRest({ report }: Parts, { last }: RestMemory): void {

@@ -1,12 +1,13 @@
-// Runs the loop for one chain. The loop takes the lease and polls the chain. All results are saved
-// after each step, so a process can be killed at any time. If an iteration fails, the next one
-// continues.
+// Runs the loop for one chain. Each iteration is a poll, which renews or takes the lease and
+// decides whether a pass is needed. A pass does the executor's work. All results are saved after
+// each step, so a process can be killed at any time. If a pass fails, the next pass continues.
 //
-// Each iteration ("pass") has these steps:
-// - read the newest block and find payments
+// Each pass has these steps:
+// - read the logs of new blocks and find payments
 // - settle, resend, or replace transactions
 // - work on due jobs
 // - read the balances of new records
+// - return reported tokens
 
 import type { Hex } from "executable-address";
 import { type BlockPace, openBlockPace } from "../chain/rpc/block-pace.ts";
@@ -121,7 +122,7 @@ export async function run(parts: Parts, stopping: { readonly aborted: boolean })
   const memory = openMemory(parts);
   while (!stopping.aborted) {
     try {
-      await runPass(parts, memory);
+      await poll(parts, memory);
     } catch (error) {
       const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       parts.report({ kind: "pass_failed", message });
@@ -133,14 +134,17 @@ export async function run(parts: Parts, stopping: { readonly aborted: boolean })
 }
 
 /**
- * Runs one iteration, unless another process has the lease or there is nothing to do.
+ * Runs a pass, unless another process has the lease or there is nothing to do.
  *
- * @throws the error that ended the iteration. The next iteration continues from the saved data
+ * @throws the error that ended the poll or the pass. The next pass continues from the saved data
  */
-async function runPass(parts: Parts, memory: Memory): Promise<void> {
+async function poll(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
   const view = fence && (await openView(parts, memory));
-  if (!fence || !view) return;
+  if (fence && view) await runPass(parts, memory, fence, view);
+}
+
+async function runPass(parts: Parts, memory: Memory, fence: Fence, view: View): Promise<void> {
   memory.pace.note(view.head, parts.clock());
   const nowSeconds = readChainClock(memory, view.head, parts.clock());
   const pass: Pass<Memory> = { parts, memory, fence, view, nowSeconds, signer: parts.signers[0] };
@@ -205,13 +209,13 @@ async function holdLease(parts: Parts, { lease }: LeaseMemory): Promise<Fence | 
 async function openView(parts: Parts, memory: Memory): Promise<View | undefined> {
   const { clock, network, last } = memory;
   // The first poll always reads a block, because the block time is unknown before.
-  const poll = clock
+  const kind = clock
     ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
     : "pass";
-  if (poll === "rest") return undefined;
+  if (kind === "rest") return undefined;
   // If the requests to the endpoints fail, the next poll must not be skipped.
   last.isQuiet = false;
-  const view = await (poll === "peek" ? network.openNewView(clock!.hash) : network.openView());
+  const view = await (kind === "peek" ? network.openNewView(clock!.hash) : network.openView());
   if (view) last.view = view;
   if (last.view) parts.onHead?.(last.view.head);
   if (!view) {

@@ -109,7 +109,7 @@ export function openParts(
       sleep: heads.wait,
       timer,
       yieldTurn: setImmediate,
-      isNotified: chain.wsUrls.length > 0,
+      hasWebSocket: chain.wsUrls.length > 0,
       ...parts.listenersOf?.(chain.chainId),
       report: reportOf(chain.chainId),
       tuning: {

@@ -5,8 +5,9 @@ import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 /**
- * The use of a nonce. `return` is a recovery of one reported token (jobs/named.ts). `fill` is a
- * zero-value transfer that closes a nonce gap.
+ * The use of a nonce. `return` is a recovery of one reported token (jobs/named.ts). `fill` is for
+ * no address: a zero-value transfer that fills a nonce gap, or a transaction found on chain that is
+ * not a call of the factory or is not saved (transactions/foreign.ts).
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 

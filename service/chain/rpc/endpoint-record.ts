@@ -16,8 +16,9 @@ export type NetworkEvent =
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
 /**
- * The maximum number of polls until a failed endpoint is called again. After the first failure, the
- * endpoint is called again in the next poll. Each further failure doubles the number of polls.
+ * The maximum number of polls (requests of the newest block) until a failed endpoint is called
+ * again. After the first failure, the endpoint is called again in the next poll. Each further
+ * failure doubles the number of polls.
  */
 const penaltyMax = 16;
 /** An endpoint that has not answered for this time no longer counts for the quorum. */
@@ -37,7 +38,7 @@ const answerMsDecay = 0.8;
 
 type Mutable = {
   endpoint: Endpoint;
-  penalty: { passes: number; last: number };
+  penalty: { polls: number; last: number };
   /** The number of views until the endpoint's chain ID is read again. */
   chainCheckIn: number;
   /**
@@ -144,7 +145,7 @@ const firstRangeBlocks = 2000;
 export function openRecord(endpoint: Endpoint): EndpointRecord {
   const record: Mutable = {
     endpoint,
-    penalty: { passes: 0, last: 0 },
+    penalty: { polls: 0, last: 0 },
     chainCheckIn: 0,
     head: undefined,
     answerMs: 0,
@@ -205,7 +206,7 @@ export async function ask(
 export function recordFailure(state: NetworkState, record: EndpointRecord, message: string): void {
   const own = write(record);
   const last = Math.min(own.penalty.last * 2 || 1, penaltyMax);
-  own.penalty = { passes: last, last };
+  own.penalty = { polls: last, last };
   own.chainCheckIn = 0;
   own.failingSinceMs ??= state.clock();
   addPoints(state, own, points.failed);
@@ -280,10 +281,10 @@ export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
  */
 export function willing({ all }: NetworkState): EndpointRecord[] {
   for (const { penalty } of all.map(write)) {
-    if (penalty.passes > 0) penalty.passes--;
+    if (penalty.polls > 0) penalty.polls--;
     else penalty.last = Math.floor(penalty.last / 2);
   }
-  const found = all.filter(({ penalty }) => penalty.passes === 0);
+  const found = all.filter(({ penalty }) => penalty.polls === 0);
   return found.length > 0 ? found : all;
 }
 

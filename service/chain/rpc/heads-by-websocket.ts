@@ -1,5 +1,5 @@
-// Waits for new blocks that endpoints report by WebSocket. The executor then reads a block without
-// delay.
+// Extends the wait between two polls until an endpoint reports a new block by WebSocket. The
+// executor therefore requests the newest block less often while no block is mined.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../flow/wait.ts";

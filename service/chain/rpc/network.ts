@@ -1,5 +1,5 @@
 // Calls several endpoints of one chain, so that no single endpoint has to be trusted. A view
-// (view.ts) is the chain's state in one poll.
+// (view.ts) is the chain's state at one block.
 //
 // An additional endpoint never makes the answers less reliable. The height of the newest block
 // needs a quorum, so an endpoint cannot invent later blocks. An endpoint is silent if its newest

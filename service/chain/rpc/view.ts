@@ -1,4 +1,4 @@
-// A view is a chain's state in one poll. It contains the newest block, and answers on which a
+// A view is a chain's state at one block. It contains the newest block, and answers on which a
 // quorum of endpoints agrees. If some endpoints may not know a fact yet, a view returns several
 // answers. This file also compares answers.
 
@@ -198,7 +198,7 @@ async function several(
   usable: Usable,
   { quorum, mayDiffer = false }: { quorum: number; mayDiffer?: boolean },
 ): Promise<Several> {
-  const isBack = ({ penalty }: EndpointRecord) => Number(penalty.passes > 0);
+  const isBack = ({ penalty }: EndpointRecord) => Number(penalty.polls > 0);
   const left = endpoints.toSorted((a, b) => isBack(a) - isBack(b));
   let reason = "";
   const round = openRound(state, 1, async (record, inquiry) => {

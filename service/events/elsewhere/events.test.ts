@@ -142,7 +142,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const transactionHash = hash(5_000_000 + nonces);
       const purposeId = await ledger.openPurpose(fence, purpose, {
         ...{ hash: transactionHash, raw: "0x02", fee: { maxFee: 1n, priorityFee: 1n } },
-        ...{ signedAtSeconds: 1, signedBlock: 1, isFill: false },
+        ...{ signedAtSeconds: 1, signedBlock: 1, isZeroValueTransfer: false },
       });
       await ledger.settlePurpose(fence, {
         ...{ purposeId, transactionHash, blockNumber: block, paid: 1n, minedAtSeconds: 1 },

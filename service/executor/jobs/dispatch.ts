@@ -27,8 +27,9 @@ import type { SendingKey } from "../transactions/sending-key.ts";
 import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.ts";
 
 /**
- * Recoveries can use at most half of the transactions that a key can still send. The other half is
- * left for executions.
+ * Recoveries can use at most half of the transactions that a key can still send, rounded up. The
+ * other half is left for executions. If a key can send only one more transaction, this transaction
+ * can be a recovery.
  */
 const recoverySlots = 2;
 

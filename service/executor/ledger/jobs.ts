@@ -1,8 +1,8 @@
 // Stores one job for each address that has received money. A job has a state, failure counts, and a
 // due time. The executor reads only due jobs, so the number of addresses does not matter.
 //
-// `wakeJobs` and `makeDue` do not change a job's state. A job can therefore be due although its
-// state is `idle` or `given_up`.
+// Neither `wakeJobs` nor `makeDue` changes the state of an existing job. A job can therefore be due
+// although its state is `idle` or `given_up`.
 //
 // Five functions in this file make a job due:
 // - `wakeJobs`: after a payment
@@ -294,7 +294,8 @@ async function putJob(
 }
 
 /**
- * The first backoff. Also the minimum delay before a retry if:
+ * The first backoff, before {@link computeRetryAt} shortens it. Also the minimum delay before a
+ * retry if:
  * - the fee is too high
  * - no node returned an estimate
  * - the endpoints disagree on the nonce

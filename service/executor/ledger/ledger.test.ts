@@ -33,7 +33,7 @@ const signed = (n: number) => ({
   fee: { maxFee: 10n ** 20n + BigInt(n), priorityFee: 1n },
   signedAtSeconds: 100 + n,
   signedBlock: 10,
-  isFill: false,
+  isZeroValueTransfer: false,
 });
 const purpose = (nonce: number, ...addresses: Hex[]) => ({
   sender,

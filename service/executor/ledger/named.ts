@@ -166,8 +166,7 @@ export function postponeNamed(
 }
 
 /**
- * Records which nonce's transaction sends a token to `recovery`. Called in the commit that saves
- * the transaction.
+ * Records which purpose sends a token to `recovery`. Called in the commit that saves the purpose.
  */
 export async function noteSent(
   transaction: Transaction<Tables>,

@@ -1,7 +1,7 @@
-// Stores the use of each nonce ("purpose" in the code), such as a batch of executions. Before a
+// Stores purposes. A purpose is the use of one nonce, such as a batch of executions. Before a
 // transaction is sent, one commit saves the transaction, its purpose, and the jobs' states.
-// Replacement transactions have the same nonce. Until a nonce's transaction is confirmed, no other
-// nonce can handle the same jobs.
+// Replacement transactions belong to the same purpose. Until a purpose is confirmed, no other
+// purpose can contain the same jobs.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -15,8 +15,8 @@ import { type NamedToken, noteSent } from "./named.ts";
 import type { Reason } from "./reasons.ts";
 
 /**
- * `raw` is the signed transaction. Times are block times in seconds. `isFill` is true for a
- * zero-value transfer, which can replace an execution or a recovery.
+ * `raw` is the signed transaction. Times are block times in seconds. `isZeroValueTransfer` is true
+ * for a zero-value transfer, which can replace an execution or a recovery.
  */
 export type SignedTransaction = {
   hash: Hex;
@@ -24,7 +24,7 @@ export type SignedTransaction = {
   fee: Fee;
   signedAtSeconds: number;
   signedBlock: number;
-  isFill: boolean;
+  isZeroValueTransfer: boolean;
 };
 
 export type NewPurpose = {
@@ -55,7 +55,7 @@ export type Purpose = NewPurpose & {
   transactions: SignedTransaction[];
 };
 
-/** Thrown if a job was dropped or already has a transaction with another nonce. */
+/** Thrown if a job was dropped or already belongs to another purpose. */
 export class PurposeConflict extends Error {
   override name = "PurposeConflict";
 }
@@ -85,9 +85,9 @@ export const purposeId = (
 ) => `${chainId}:${sender}:${nonce}`;
 
 /**
- * Saves what a nonce is used for, and its first transaction. Assigns the transaction to its jobs,
- * except to jobs that have another transaction or were dropped.
- * @returns the number of jobs to which the transaction was assigned
+ * Saves a purpose and its first transaction. Assigns the purpose to its jobs, except to jobs that
+ * belong to another purpose or were dropped.
+ * @returns the number of jobs to which the purpose was assigned
  */
 export async function insertPurpose(
   transaction: Transaction<Tables>,
@@ -173,7 +173,7 @@ export function addTransaction(
 async function insertTransaction(
   transaction: Transaction<Tables>,
   purposeId: string,
-  { hash, raw, fee, signedAtSeconds, signedBlock, isFill }: SignedTransaction,
+  { hash, raw, fee, signedAtSeconds, signedBlock, isZeroValueTransfer }: SignedTransaction,
 ): Promise<void> {
   await transaction
     .insertInto("executor_transactions")
@@ -185,12 +185,12 @@ async function insertTransaction(
       priority_fee: fee.priorityFee.toString(),
       signed_at: signedAtSeconds,
       signed_block: signedBlock,
-      is_fill: isFill ? 1 : 0,
+      is_fill: isZeroValueTransfer ? 1 : 0,
     })
     .execute();
 }
 
-/** Lists a chain's nonces that are not final, with one row per transaction. */
+/** Lists a chain's pending purposes, with one row per transaction. */
 export async function listInFlight(db: Kysely<Tables>, chainId: number) {
   const rows = await db
     .selectFrom("executor_purposes as purpose")
@@ -203,15 +203,15 @@ export async function listInFlight(db: Kysely<Tables>, chainId: number) {
   return rows.map(({ nonce, kind, hash, max_fee }) => ({ nonce, kind, hash, maxFee: max_fee }));
 }
 
-/** Returns a sender's nonces that are not final, in ascending order. */
+/** Returns a sender's pending purposes, sorted by nonce. */
 export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): Promise<Purpose[]> {
   return findPurposes(db, chainId, sender, (query) => query.where("state", "=", "pending"));
 }
 
 /**
- * Returns a sender's confirmed and final nonces that are at least `nonce`. Callers pass the next
- * nonce on chain to find nonces that a reorganization made unused. Only a reorganization deeper
- * than the number of confirmations can make a confirmed nonce unused.
+ * Returns a sender's confirmed, settled, and foreign purposes whose nonces are at least `nonce`.
+ * Callers pass the next nonce on chain to find the purposes that a reorganization undid. Only a
+ * reorganization deeper than the number of confirmations can undo a confirmed purpose.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,
@@ -226,7 +226,7 @@ export function findConfirmedFrom(
   );
 }
 
-/** Returns confirmed and final nonces whose transactions were mined above block `number`. */
+/** Returns confirmed and settled purposes whose transactions were mined above block `number`. */
 export function findConfirmedAbove(
   db: Kysely<Tables>,
   chainId: number,
@@ -256,7 +256,7 @@ async function findPurposes(
 ): Promise<Purpose[]> {
   const found = await narrow(purposeQuery(db, chainId, sender)).execute();
   if (found.length === 0) return [];
-  // Sorting in SQLite would scan all nonces of the sender.
+  // Sorting in SQLite would scan all purposes of the sender.
   const rows = found.toSorted((a, b) => a.nonce - b.nonce);
   const ids = rows.map((row) => row.id);
   const transactions = await db
@@ -291,7 +291,7 @@ async function findPurposes(
           fee: { maxFee: BigInt(entry.max_fee), priorityFee: BigInt(entry.priority_fee) },
           signedAtSeconds: entry.signed_at,
           signedBlock: entry.signed_block,
-          isFill: entry.is_fill === 1,
+          isZeroValueTransfer: entry.is_fill === 1,
         }))
         .sort(byOffer),
     };
@@ -303,7 +303,8 @@ async function findPurposes(
  * transaction that it replaces. The fees can be equal if no node accepted the replaced transaction.
  */
 function byOffer(a: SignedTransaction, b: SignedTransaction): number {
-  if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);
+  if (a.fee.maxFee === b.fee.maxFee)
+    return Number(a.isZeroValueTransfer) - Number(b.isZeroValueTransfer);
   return a.fee.maxFee < b.fee.maxFee ? -1 : 1;
 }
 

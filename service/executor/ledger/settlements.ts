@@ -1,5 +1,6 @@
-// Saves the results of transactions. A nonce is finished if its receipt is final or an unknown
-// transaction used the nonce. One commit then saves all changes.
+// Saves the results of transactions. A purpose is first confirmed and then settled. If an unknown
+// transaction used the nonce, the purpose is `foreign` instead (ARCHITECTURE.md, "States the
+// executor keeps"). One commit saves all changes of a step.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -33,7 +34,9 @@ export type VaultOutcome =
   | { kind: "failed"; vault: Hex; reason: string };
 
 /**
- * Saves the final outcomes of a transaction, updates its jobs, and charges its costs.
+ * Settles a purpose: saves the final outcomes of its transaction, updates its jobs, and charges its
+ * costs.
+ *
  * @returns false, without a change, if the transaction was already final
  */
 export function settlePurpose(
@@ -111,8 +114,8 @@ export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): 
 }
 
 /**
- * Makes a confirmed or final nonce pending again after a reorganization, and reverts its charges.
- * If no transaction with this nonce is stored, deletes the nonce's row.
+ * Makes a confirmed, settled, or foreign purpose pending again after a reorganization, and reverts
+ * its charges. If the purpose has no stored transaction, deletes the purpose.
  */
 export function reopenPurpose(
   db: Kysely<Tables>,
@@ -233,10 +236,10 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 
 /**
  * Saves a mined transaction that is missing in the database, with the state `pending`. If another
- * transaction with the same nonce is pending, replaces that transaction. The jobs of the new
+ * purpose with the same nonce is pending, replaces that purpose. The jobs of the new
  * transaction's addresses wait for it, unless they already have another transaction. Idempotent.
  *
- * @param updates the changes to the jobs of the replaced transaction
+ * @param updates the changes to the jobs of the replaced purpose
  */
 export function adoptPurpose(
   db: Kysely<Tables>,
@@ -268,8 +271,8 @@ export function adoptPurpose(
 }
 
 /**
- * `wei` is charged to the day that contains `chargedAtSeconds`. If a transaction with this nonce is
- * pending in the database, `updates` changes its jobs.
+ * `wei` is charged to the day that contains `chargedAtSeconds`. If the nonce has a pending
+ * purpose in the database, `updates` changes its jobs.
  */
 type ForeignNonce = {
   sender: Hex;
@@ -282,8 +285,8 @@ type ForeignNonce = {
 
 /**
  * Marks a nonce as used by a transaction that is not saved (`foreign` in tables.ts). Charges `wei`,
- * which also covers all lower nonces that are missing in the database. If a transaction with this
- * nonce is pending in the database, marks the nonce as finished. Idempotent.
+ * which also covers all lower nonces that are missing in the database. If the nonce has a pending
+ * purpose in the database, marks this purpose as `foreign`. Idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,

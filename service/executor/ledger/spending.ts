@@ -12,7 +12,7 @@ import { toShare } from "./purposes.ts";
 /** An address's share of a transaction's cost, and the value of its tips, in wei. */
 type Charge = Payer & { wei: bigint; tipsWei: bigint };
 
-/** The account ID for costs that no address caused, such as closing a nonce gap. */
+/** The account ID for costs that no address caused, such as filling a nonce gap. */
 export const noAccount = "";
 
 /**

@@ -40,7 +40,7 @@ export type Budgets = {
   refusal(payer: Payer, cost: bigint, part?: bigint): BudgetReason | undefined;
   /** Reserves a payer's share of a transaction's cost. */
   reserve(payer: Payer, cost: bigint): void;
-  /** Reserves a cost that no account pays, such as closing a nonce gap. */
+  /** Reserves a cost that no account pays, such as filling a nonce gap. */
   reserveForChain(cost: bigint): void;
   /** Returns the rest of the chain's budget, in wei. */
   left(): bigint;

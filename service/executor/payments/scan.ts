@@ -7,7 +7,7 @@
 // logs. Logs above the cursor are read later, so they show payments to these records. Balances are
 // never read below the cursor, so they include all payments up to the cursor.
 //
-// Up to `holdersMax` balances are read with one eth_call. Each iteration reads a limited number of
+// Up to `holdersMax` balances are read with one eth_call. Each pass reads a limited number of
 // balances, so that other work is not delayed.
 //
 // While many blocks are unread, the balances of all open addresses are read again. Payments in

@@ -60,7 +60,7 @@ export async function examine(
   const verified: Verified[] = [];
   const misdirected = await findLookalikes(pass, jobs);
   for (const [index, job] of jobs.entries()) {
-    const found = verify(pass, job, misdirected.get(job.address) ?? []);
+    const found = decode(pass, job, misdirected.get(job.address) ?? []);
     if ("cause" in found) corrupt.push(found);
     else verified.push(found);
     if (index % verifiedMax === verifiedMax - 1) await pass.parts.yieldTurn();
@@ -126,7 +126,8 @@ async function readVaults(
   });
 }
 
-function verify({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Verified | Corrupt {
+/** Decodes the job's terms, and verifies that they match its address. */
+function decode({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Verified | Corrupt {
   const { chain } = parts;
   try {
     const intent = decodeRecord(fromHex(job.address), fromHex(job.terms), parts);

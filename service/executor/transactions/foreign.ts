@@ -45,7 +45,7 @@ export type UnknownNonces = {
 export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map() });
 
 /**
- * The search finds at most this number of blocks with unknown transactions per poll. It takes about
+ * The search finds at most this number of blocks with unknown transactions per pass. It takes about
  * 20 calls to find one block.
  */
 const blocksPerPass = 8;
@@ -260,9 +260,12 @@ async function describe(
     ...{ sender: signer.address, nonce, data, gas, createdAtSeconds: nowSeconds },
     ...(await describeCall(pass, transaction)),
   };
-  const isFill = data === "0x" && to === signer.address;
+  const isZeroValueTransfer = data === "0x" && to === signer.address;
   const signedBlock = Math.max(0, block - 1);
-  return { purpose, signed: { hash, raw, fee, signedAtSeconds: nowSeconds, signedBlock, isFill } };
+  return {
+    purpose,
+    signed: { hash, raw, fee, signedAtSeconds: nowSeconds, signedBlock, isZeroValueTransfer },
+  };
 }
 
 type Shown = Pick<SignedTransaction, "hash" | "raw" | "fee"> &

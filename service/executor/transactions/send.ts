@@ -66,10 +66,10 @@ export const openSendMemory = (): SendMemory => ({
 export type SendPass = Pass<SendMemory & { relays: Relays }>;
 
 /**
- * A zero-value transfer from a key to itself. It closes a nonce gap, or replaces a transaction that
- * has become useless.
+ * A zero-value transfer from a key to itself. It fills a nonce gap, or replaces a transaction that
+ * is useless or whose higher fee would exceed a budget.
  */
-export const emptyTransfer = { data: "0x", gas: transactionGasMin } as const;
+export const zeroValueTransfer = { data: "0x", gas: transactionGasMin } as const;
 
 /** The maximum gas limit of a transaction (EIP-7825). */
 const transactionGasMax = 16_777_216n;
@@ -102,8 +102,10 @@ export type Purse = {
 };
 
 /**
- * Reads a key's balance and the current costs. If two balances differ, uses the higher one. A
- * balance that is too high does no harm, because a rejected transaction costs nothing.
+ * Reads a key's balance and the current costs. If endpoints report different balances, returns a
+ * higher one (`balance`) and a lower one (`balanceSure`). `balance` decides whether the key can
+ * send. A balance that is too high does no harm, because a rejected transaction costs nothing. Keys
+ * with enough `balanceSure` send first, and `balanceSure` is reported to operators.
  */
 export async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
@@ -166,8 +168,12 @@ export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) }
  * @param perByte the current fee for a byte
  */
 export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: bigint): bigint {
-  const costs = transactions.map(({ isFill, fee }) =>
-    computeCost(measureSize(isFill ? emptyTransfer : purpose), fee.maxFee, perByte),
+  const costs = transactions.map(({ isZeroValueTransfer, fee }) =>
+    computeCost(
+      measureSize(isZeroValueTransfer ? zeroValueTransfer : purpose),
+      fee.maxFee,
+      perByte,
+    ),
   );
   return costs.reduce(max, 0n);
 }
@@ -237,8 +243,10 @@ export async function replace(
   const spoken = computeCostMax(purpose, purse.perByte);
   const computeRaise = (order: Sized) =>
     fee ? computeCost(measureSize(order), fee.maxFee, purse.perByte) - spoken : 0n;
-  const isIdle = isMoot || isTooMuch(computeRaise(purpose));
-  const order: Order = isIdle ? { ...purpose, kind: "fill", ...emptyTransfer } : purpose;
+  const isZeroValueTransfer = isMoot || isTooMuch(computeRaise(purpose));
+  const order: Order = isZeroValueTransfer
+    ? { ...purpose, kind: "fill", ...zeroValueTransfer }
+    : purpose;
   const raise = computeRaise(order);
   if (!fee || isTooMuch(raise)) {
     parts.report({ kind: "fee_capped", nonce: purpose.nonce });
@@ -249,7 +257,7 @@ export async function replace(
     return 0n;
   }
   const signed = await sign(pass, order, fee);
-  if (isIdle) memory.sending.hopeless.delete(purpose.id);
+  if (isZeroValueTransfer) memory.sending.hopeless.delete(purpose.id);
   await parts.ledger.addTransaction(fence, purpose.id, signed);
   memory.sending.underpriced.delete(purpose.id);
   await broadcast(pass, purpose, signed);
@@ -288,11 +296,11 @@ async function sign(pass: SendPass, order: Order, fee: Fee) {
         "again yet",
     );
   }
-  const isIdle = order.kind === "fill";
+  const isZeroValueTransfer = order.kind === "fill";
   const transaction = {
     chainId: parts.chain.chainId,
     nonce: order.nonce,
-    to: isIdle ? signer.address : parts.factory,
+    to: isZeroValueTransfer ? signer.address : parts.factory,
     data: order.data,
     gas: order.gas,
     ...fee,
@@ -309,7 +317,7 @@ async function sign(pass: SendPass, order: Order, fee: Fee) {
     fee,
     signedAtSeconds: nowSeconds,
     signedBlock: view.head.number,
-    isFill: isIdle,
+    isZeroValueTransfer,
   };
 }
 

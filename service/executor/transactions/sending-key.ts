@@ -1,5 +1,5 @@
 // Settles, resends, and replaces the transactions of one key. Also detects transactions that a
-// reorganization removed, and closes nonce gaps. A key that cannot send delays only its own
+// reorganization removed, and fills nonce gaps. A key that cannot send delays only its own
 // transactions.
 
 import { once } from "../../flow/cache.ts";
@@ -14,7 +14,6 @@ import { adoptUnknown, type UnknownNonces } from "./foreign.ts";
 import {
   broadcast,
   canAfford,
-  emptyTransfer,
   measureSize,
   type Purse,
   readNonce,
@@ -24,6 +23,7 @@ import {
   type SendPass,
   SignerFailed,
   send,
+  zeroValueTransfer,
 } from "./send.ts";
 import { type SettlePass, settle } from "./settle.ts";
 
@@ -32,9 +32,9 @@ export type SendingKey = {
   pass: KeyPass;
   /** The key's nonce on chain: the lowest nonce that no mined transaction uses. */
   nonce: number;
-  /** Whether `nonce` was read in this poll, and does not come from the cache. */
+  /** Whether `nonce` was read in this pass, and does not come from the cache. */
   isFresh: boolean;
-  /** The key's nonces whose transactions are not final. */
+  /** The key's pending purposes, including confirmed ones. */
   pending: readonly Purpose[];
   unmined: readonly Purpose[];
   openPurse: () => Promise<Purse>;
@@ -105,14 +105,14 @@ async function readKeyNonce(
 }
 
 /**
- * The maximum number of replacements per poll. The number is low, because each replacement raises
+ * The maximum number of replacements per pass. The number is low, because each replacement raises
  * the cost. After the first replacements are mined, the other stuck transactions may be mined
  * without a replacement.
  */
 const replacedPerPassMax = 4;
 
 /**
- * The maximum number of nonce gaps to close per poll. If there are more, an endpoint has probably
+ * The maximum number of nonce gaps to fill per pass. If there are more, an endpoint has probably
  * returned a wrong nonce.
  */
 const gapsPerPassMax = 16;
@@ -145,8 +145,9 @@ async function upkeep(
 }
 
 /**
- * Makes confirmed and final nonces pending again if a quorum reports that they are unused. This
- * happens only after a reorganization that was deeper than the number of confirmations.
+ * Makes confirmed, settled, and foreign purposes pending again if a quorum reports that their
+ * nonces are unused. This happens only after a reorganization that was deeper than the number of
+ * confirmations.
  */
 async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
   const { parts, fence, view, signer } = pass;
@@ -184,7 +185,7 @@ async function fillGaps(
   for (let gap = nonce; gap < Math.min(next, nonce + gapsPerPassMax); gap++) {
     if (known.has(gap)) continue;
     const purse = await openPurse();
-    const order = { kind: "fill", nonce: gap, ...emptyTransfer, shares: [] } as const;
+    const order = { kind: "fill", nonce: gap, ...zeroValueTransfer, shares: [] } as const;
     const size = measureSize(order);
     if (!canAfford(purse, size)) continue;
     await send(pass, purse, order);

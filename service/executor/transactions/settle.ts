@@ -1,10 +1,11 @@
-// Handles mined transactions. A nonce is finished when one of its transactions has a receipt. A
+// Handles mined transactions. A purpose is mined when one of its transactions has a receipt. A
 // valid receipt has a quorum, and its block is in the chain. Each executed or recovered address
-// must have code. The jobs continue when the receipt has enough confirmations. The cost is charged
-// when the receipt's block is final.
+// must have code. The purpose is confirmed when the receipt has enough confirmations, and its jobs
+// then continue. The purpose is settled when the receipt's block is final, and its cost is then
+// charged.
 //
-// An unknown transaction may have used a nonce whose known transactions have no receipt. The nonce
-// stays pending until the executor finds that transaction.
+// An unknown transaction may have used a nonce whose known transactions have no receipt. The
+// purpose stays pending until the executor finds that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
@@ -35,7 +36,7 @@ export type ReceiptMemory = {
      * this block has enough confirmations or is final.
      */
     mined: Map<string, number>;
-    /** For each purpose with a used nonce, the number of successive polls without a receipt. */
+    /** For each purpose with a used nonce, the number of successive passes without a receipt. */
     absent: Map<string, number>;
   };
 };
@@ -47,12 +48,12 @@ export const openReceiptMemory = (): ReceiptMemory => ({
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /**
- * After this number of polls without a receipt, the executor searches for an unknown transaction.
+ * After this number of passes without a receipt, the executor searches for an unknown transaction.
  */
 const absentPassesMin = 3;
 
 /**
- * Confirms or settles the nonces whose transactions were mined.
+ * Confirms or settles the purposes whose transactions were mined.
  * @param usedBelow the key's nonce on chain
  */
 export async function settle(
@@ -139,7 +140,7 @@ async function awaitDepth(
 }
 
 /**
- * Returns whether all transactions with this nonce must be in blocks above the anchor. This is
+ * Returns whether all transactions of the purpose must be in blocks above the anchor. This is
  * certain if the first transaction was signed at or above the anchor. Ignores a `signedBlock` above
  * the newest block, because such a value must be wrong.
  */
@@ -204,7 +205,7 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
   const outcomes = decodeOutcomes(receipt, parts.factory, sent).filter((outcome) =>
     purpose.addresses.includes(outcome.vault),
   );
-  const minedAtSeconds = verifyBlockTime(pass, receipt, outcomes, evidence);
+  const minedAtSeconds = findBlockTime(pass, receipt, outcomes, evidence);
   if (minedAtSeconds === undefined) return;
   // If the transaction was confirmed before, its jobs were updated then.
   const updates =
@@ -217,7 +218,7 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
     return;
   }
   const tips = tipsIn(receipt, purpose, parts.chain.tipPrices);
-  const gasByAddress = isFillIn(mined)
+  const gasByAddress = isZeroValueTransfer(mined)
     ? undefined
     : await findGasUsed(pass, mined, vaults, outcomes);
   const isNew = await parts.ledger.settlePurpose(fence, {
@@ -246,9 +247,11 @@ async function findGasUsed(
   return divideGas(purpose.shares, receipt.gasUsed, new Set(failed));
 }
 
-/** Returns whether a zero-value transfer was mined instead of an execution or a recovery. */
-const isFillIn = ({ purpose, receipt }: Mined): boolean =>
-  purpose.transactions.some(({ hash, isFill }) => isFill && hash === receipt.transactionHash);
+/** Returns whether the mined transaction is a zero-value transfer, such as a replacement. */
+const isZeroValueTransfer = ({ purpose, receipt }: Mined): boolean =>
+  purpose.transactions.some(
+    (each) => each.isZeroValueTransfer && each.hash === receipt.transactionHash,
+  );
 
 async function computeUpdates(
   pass: SettlePass,
@@ -257,12 +260,12 @@ async function computeUpdates(
   evidence: Evidence,
 ): Promise<JobUpdate[]> {
   const { purpose, receipt } = mined;
-  const isFill = isFillIn(mined);
-  const overtaken = findOvertaken(purpose, !isFill && receipt.succeeded, outcomes, evidence);
+  const isReplaced = isZeroValueTransfer(mined);
+  const overtaken = findOvertaken(purpose, !isReplaced && receipt.succeeded, outcomes, evidence);
   const updates: JobUpdate[] = [];
   for (const address of purpose.addresses) {
     const mine = outcomes.filter(({ vault }) => vault === address);
-    const result = findResult(purpose, mine, isFill, overtaken.has(address));
+    const result = findResult(purpose, mine, isReplaced, overtaken.has(address));
     updates.push(await computeUpdate(pass, purpose, address, result));
   }
   return updates;
@@ -281,12 +284,12 @@ type AddressResult =
 function findResult(
   { kind }: Purpose,
   outcomes: readonly VaultOutcome[],
-  isFill: boolean,
+  isReplaced: boolean,
   isOvertaken: boolean,
 ): AddressResult {
   if (kind === "return") return { kind: "returned" };
   if (isOvertaken) return { kind: "executed" };
-  if (isFill) return { kind: "replaced" };
+  if (isReplaced) return { kind: "replaced" };
   if (outcomes.some((outcome) => outcome.kind === "executed")) return { kind: "executed" };
   const failure = outcomes.find((outcome) => "reason" in outcome);
   if (failure) return { kind: "failed", reason: quoteText(failure.reason) };
@@ -304,10 +307,10 @@ function decodeBatchVaults(data: Hex, factory: Hex): Hex[] {
 }
 
 /**
- * Returns the receipt's block time in seconds; undefined if the block is not in the chain. Also
- * returns undefined if an executed or recovered address has no code.
+ * Returns the receipt's block time in seconds. Returns undefined, and reports a disagreement, if
+ * the block is not in the chain or if an executed or recovered address has no code.
  */
-function verifyBlockTime(
+function findBlockTime(
   { parts }: SettlePass,
   receipt: Receipt,
   outcomes: readonly VaultOutcome[],
@@ -405,7 +408,7 @@ function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex):
 }
 
 /**
- * After several successive polls without a receipt, adopts the unknown transaction that used the
+ * After several successive passes without a receipt, adopts the unknown transaction that used the
  * nonce.
  */
 async function searchReplacement(pass: SettlePass, purpose: Purpose): Promise<void> {

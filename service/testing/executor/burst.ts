@@ -137,7 +137,7 @@ export async function burst(
     ...core,
     tuning: { ...core.tuning, ...tuning },
     clock: () => performance.now() / slow,
-    isNotified: !blockMs,
+    hasWebSocket: !blockMs,
     endpoints: core.endpoints.map((rpc) => ({
       name: rpc.name,
       async ask(requests, timeoutMs) {

@@ -67,7 +67,7 @@ export function keepRunning(
       sleep: scheduler.sleep,
       timer: scheduler.sleep,
       yieldTurn: () => scheduler.sleep(0),
-      isNotified: false,
+      hasWebSocket: false,
       report: (event) => report(instance, event),
       tuning: {
         ...defaultTuning,

@@ -131,7 +131,7 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
       fee,
       signedAtSeconds: 1,
       signedBlock: 1,
-      isFill: false,
+      isZeroValueTransfer: false,
     });
     const shares = [{ ...share, address }];
     const purpose = {
