@@ -270,7 +270,10 @@ describe("the executor on a real chain", () => {
       return leases.length > 0;
     });
     const run = (options: { chain?: string }) => pause.run(context, { options, rest: [] });
-    await assert.rejects(run({}), /have run on chains 31337, but \S+ lists 1; set CHAINS_FILE/);
+    await assert.rejects(
+      run({}),
+      /have run on the chains 31337, but \S+ lists the chains 1; set CHAINS_FILE/,
+    );
     await assert.rejects(run({ chain: "1" }), /has run on chain 1; expected one of: 31337$/);
     assert.deepEqual(await store.db.selectFrom("executor_pauses").selectAll().execute(), []);
     assert.deepEqual(await run({ chain: "31337" }), { chains: [31337], paused: true });
