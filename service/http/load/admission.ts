@@ -78,29 +78,24 @@ export function openAdmission(most: number, onShed: () => void) {
     return `${exceeded("create", most, inProgress + 1)} (incomplete bodies: ${awaitingBody.size})`;
   };
 
-  const recordArrival = () => limit.recordPending(working + 1);
-  const refused = () => {
-    recordArrival();
-    onShed();
-  };
-
   return {
     limit: limit.current,
     findFull,
     /** Must be called for each request that was refused because of {@link findFull}. */
-    refused,
+    refused() {
+      limit.recordPending(working + 1);
+      onShed();
+    },
     /** An onRequest hook that admits or refuses a create request. */
     enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {
+      limit.recordPending(working + 1);
       const full = findFull();
       if (full) {
-        refused();
+        onShed();
         return refuseTooMany(reply, full);
       }
-      recordArrival();
       if (inProgress >= most) cutOff(slowestOf(awaitingBody)!, awaitingBody);
-      const sinceMs = performance.now();
-      const admitted = { raw: request.raw, isWorking: true, isOver: false, sinceMs };
-      request.admitted = admitted;
+      const admitted = markAdmitted(request);
       inProgress++;
       working++;
       whenAnswered(reply, () => leave(admitted, reply.statusCode));
@@ -113,11 +108,10 @@ export function openAdmission(most: number, onShed: () => void) {
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const admitted = request.admitted!;
       const { raw, isOver } = admitted;
-      if (!isOver && !raw.complete && !raw.destroyed) {
-        admitted.isWorking = false;
-        working--;
-        awaitingBody.add(admitted);
-      }
+      if (isOver || raw.complete || raw.destroyed) return done();
+      admitted.isWorking = false;
+      working--;
+      awaitingBody.add(admitted);
       done();
     },
     /** Must be called when the body is complete. */
@@ -130,6 +124,12 @@ export function openAdmission(most: number, onShed: () => void) {
       working++;
     },
   };
+}
+
+function markAdmitted(request: FastifyRequest): AdmittedCreate {
+  const sinceMs = performance.now();
+  request.admitted = { raw: request.raw, isWorking: true, isOver: false, sinceMs };
+  return request.admitted;
 }
 
 /**
