@@ -1,5 +1,5 @@
 // Tests thousands of payments in one block while many other addresses are unpaid. The test mines a
-// block only after the executor has completed an iteration of its loop. The result therefore does
+// block only after the executor has completed a pass. The result therefore does
 // not depend on the machine's speed.
 
 import assert from "node:assert/strict";
@@ -40,7 +40,7 @@ describe(`${payments} payments in one block, while ${open} addresses are unpaid`
 
   const few = count(100, 250);
   test(
-    `control: the payments need more blocks if an iteration handles only ${few} payments`,
+    `control: the payments need more blocks if a pass handles only ${few} payments`,
     control,
     async (t) => {
       const records = await openAddresses(world, store, payments);

@@ -105,7 +105,7 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
 }
 
 /**
- * Makes three payments. Returns how many are executed through `urls` within ten iterations of the
+ * Makes three payments. Returns how many are executed through `urls` within ten passes of the
  * executor.
  */
 async function executedSoon(

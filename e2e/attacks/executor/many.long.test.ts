@@ -45,7 +45,7 @@ function start(context: TestContext, perAccountMax: bigint) {
   );
   context.after(running.stop);
   const simulations = () => asked.filter((method) => method === "eth_estimateGas").length;
-  /** Waits for two more iterations of the executor. The first may have begun before this call. */
+  /** Waits for two more passes of the executor. The first may have begun before this call. */
   const aPass = async () => {
     const from = passes;
     await until("a pass has ended", async () => passes >= from + 2);
@@ -110,7 +110,7 @@ describe("the executor's recoveries, if another sender is always faster", () => 
     await pay(records, 1n);
     await world.mine();
     await until("ours are on their way, or refused", async () => isSent() || isOver());
-    // Waits for an iteration of the executor. The node has then received all of its recoveries.
+    // Waits for a pass of the executor. The node has then received all of its recoveries.
     await aPass();
     const items = records.map(({ terms }) => recoverCalldata(terms, [world.token]));
     const data = toHex(batchCalldata(items));

@@ -74,8 +74,8 @@ describe("an executor without enough money for gas", () => {
     const stops = () => timesOf("stopped_for_balance");
     const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
-    // The iteration that postpones the addresses also requests new records. The test must not count
-    // these requests, so the test waits until the next iteration has ended.
+    // The pass that postpones the addresses also requests new records. The test must not count
+    // these requests, so the test waits until the next pass has ended.
     const passes = timesOf("pass");
     await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();

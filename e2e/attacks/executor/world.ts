@@ -37,23 +37,23 @@ export const blake2f = (rounds: number): Hex =>
   `0x63${rounds.toString(16).padStart(8, "0")}60e01b5f5260405f60d55f60095afa15601957005bfe`;
 
 /**
- * Mines at most one block every `ms` milliseconds and per iteration of the executor. The number of
+ * Mines at most one block every `ms` milliseconds and per poll of the executor. The number of
  * blocks until an execution therefore does not depend on the machine's speed.
  */
 export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
-  let passes = 0;
-  let passesAtBlock = 0;
+  let polls = 0;
+  let pollsAtBlock = 0;
   const isDue = () => {
-    const hasPassed = passes > passesAtBlock;
-    passesAtBlock = passes;
-    return hasPassed;
+    const hasPolled = polls > pollsAtBlock;
+    pollsAtBlock = polls;
+    return hasPolled;
   };
   world.startTicking(ms, { isDue });
-  /** Counts iterations: the executor sleeps only at the end of an iteration. */
+  /** Counts polls: the executor sleeps only at the end of a poll. */
   return (core: Parts): Parts => ({
     ...core,
     sleep(sleepMs) {
-      passes++;
+      polls++;
       return core.sleep(sleepMs);
     },
   });

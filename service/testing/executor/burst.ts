@@ -96,13 +96,13 @@ export type Burst = {
   calls: Map<string, number>;
   cpuSeconds: number;
   seconds: number;
-  /** The durations of the iterations in which the executor sent a transaction. */
+  /** The durations of the passes in which the executor sent a transaction. */
   passesMs: number[];
 };
 
 type BurstOptions = {
   /**
-   * The interval between blocks. If absent, one block is mined after each iteration of the
+   * The interval between blocks. If absent, one block is mined after each pass of the
    * executor.
    */
   blockMs?: number;

@@ -77,7 +77,7 @@ describe("the executor after an execution", () => {
     await pay(record, 130n);
     const isExecuted = async () => (await fateOf(record)).executed === 1;
     assert.ok((await blocksUntil(running, isExecuted)) <= 4);
-    // Only a poll that begins after the execution was mined sets the reason.
+    // Only a pass that begins after the execution was mined sets the reason.
     const waits = async () => (await reasonOf(record)) === "awaiting_confirmations";
     await until("it waits for confirmations", waits, 30);
     const isReturned = async () => (await fateOf(record)).recovered === 30n;

@@ -20,7 +20,7 @@ import { chainId, factory, sender, type World } from "./world.ts";
 const pollMs = 9000;
 const patienceMs = 40_000;
 
-/** @param crashRate the probability of a crash in each iteration of the executor's loop */
+/** @param crashRate the probability of a crash in each poll of the executor */
 export function keepRunningNaively(
   world: World,
   rpc: Endpoint,
