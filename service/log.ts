@@ -29,7 +29,8 @@ const unreadMsMax = 1_000;
 
 /**
  * Exits the process after the log has been written. If the process exited earlier, pino would write
- * the rest of the log during the exit. If no program reads the log, pino would then retry forever.
+ * the rest of the log during the exit. Without a program that reads the log, pino would retry this
+ * write forever.
  */
 export async function exitLogged(log: Logger, code: number): Promise<void> {
   const stdout = (log as unknown as Record<symbol, SonicBoom>)[pino.symbols.streamSym]!;

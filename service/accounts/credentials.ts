@@ -25,7 +25,7 @@ export const parseScopes = (text: string) => text.split(",") as Scope[];
 export type CredentialKind = "apiKey" | "clientId";
 
 /**
- * - `valid`: the format and the checksum are correct; the credential may not exist
+ * - `valid`: the format and the checksum are correct; whether the credential exists is not checked
  * - `bad_checksum`: only the checksum is wrong, for example because of a typing error
  * - `malformed`: the format is wrong
  */

@@ -1,7 +1,7 @@
 // Rate limits for credentials and clients (spec §8), with the generic cell rate algorithm. For each
-// key, the algorithm stores only when the full burst is available again. With SQLite, there is only
-// one server, which counts in memory. Servers that share a PostgreSQL database count together in a
-// table.
+// key, the algorithm stores a single time, at which the full burst is available again. With SQLite,
+// there is only one server, which stores these times in memory. Servers that share a PostgreSQL
+// database store them in a table.
 
 import { sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
@@ -90,7 +90,8 @@ export type Limiter = {
 /**
  * Converts the state of a key's limit to the limiter's result for one request.
  *
- * @param dueInMs the time until the full burst is available again, including an admitted request
+ * @param dueInMs the time until the full burst is available again. If the request was admitted,
+ *   this time already includes it.
  */
 function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;

@@ -1,4 +1,5 @@
-// Opens credentials, rate limits, usage counts, and sign-in for the HTTP service.
+// Sets up the account functions of the HTTP service: credentials, rate limits, usage counts, and
+// sign-in.
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
@@ -39,8 +40,8 @@ type AccountsConfig = {
 export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error: unknown): void };
 
 /**
- * Opens the parts. With SQLite, there is only one server, which counts rate limits in memory. With
- * PostgreSQL, all servers share the counts.
+ * Sets up these functions. With SQLite, there is only one server, which stores the state of the
+ * rate limits in memory. With PostgreSQL, all servers share this state.
  */
 export async function openAccounts(
   store: Pick<Store, "db" | "dialect" | "prepared" | "readerOf">,

@@ -15,7 +15,7 @@ if (isMainThread) {
 }
 
 /**
- * Returns the source files of service/ and address/ with a function that ran since the last call.
+ * Returns the source files of service/ and address/ in which a function ran since the last call.
  * Excludes service/bench/ and service/testing/.
  */
 export async function takeFiles(): Promise<string[]> {

@@ -19,8 +19,8 @@ const rounds = Number(process.env.ROUNDS ?? 31);
 const sizes = [10, 25, 50, 100, 250, 1_000];
 
 /**
- * Runs one statement that handles `numbers.length` rows. Most statements handle the rows with these
- * numbers. A search reads consecutive rows instead, starting after the first number.
+ * Runs one statement on `numbers.length` rows. Most statements read or write the rows that
+ * `numbers` identifies. The search reads consecutive rows instead, starting after row `numbers[0]`.
  */
 type Statement = (db: Kysely<Tables>, numbers: readonly number[]) => Promise<unknown>;
 
@@ -68,7 +68,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     await fill(store, size);
     console.log(`${dialect}, ${size} rows of ${accounts.many}`);
     for (const [name, run] of Object.entries(statements)) {
-      // A statement cannot delete or insert the same row again, so each round uses new rows.
+      // Each round uses new rows, because a row can be inserted or deleted only once.
       let next = 0;
       const tookMs = new Map(sizes.map((count): [number, number[]] => [count, []]));
       for (let round = 0; round <= rounds; round++) {

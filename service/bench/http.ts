@@ -8,8 +8,8 @@
 //
 // V8 may generate faster code for one process than for another process with the same program. So
 // everything is measured three times with new processes. The report shows the median. The benchmark
-// fails if the median rate is below its minimum. The minimum is a fraction of the rate of
-// node:http. The minimum rates only detect regressions, and are not goals.
+// fails if the median rate is below its minimum. The minimum is a fraction of the request rate of a
+// bare node:http server. The minimum rates only detect regressions, and are not goals.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -161,8 +161,8 @@ function variant(name: string, server: Server, job: Variant["job"]): Variant {
 }
 
 /**
- * Measures one round. Also measures processor time, which depends less on other load than elapsed
- * time.
+ * Measures one round. Also measures processor time, because other load on the machine affects it
+ * less than elapsed time.
  */
 async function measure({ server, job }: Variant): Promise<Measured> {
   // Warms up the server, whose caches are cold because other servers were measured in between.

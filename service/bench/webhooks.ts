@@ -1,4 +1,4 @@
-// Measures how much one endpoint that never responds delays 999 other endpoints. Run the benchmark
+// Measures the delay that one hanging endpoint causes for 999 other endpoints. Run the benchmark
 // with bench/webhooks.ts 1000 3, for 1,000 endpoints and three rounds. Each round is measured with
 // and without the endpoint that never responds. Prints the events per second for both cases, and
 // the ratio of the median times.

@@ -151,7 +151,8 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
   // In a view, SQLite uses the index for a range of times. SQLite does not use the index to compare
-  // the pair (time, address). So the cursor's time is also a limit of the range of times.
+  // the pair (time, address). So the cursor's time is also the start or the end of the range,
+  // depending on the order.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);

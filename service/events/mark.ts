@@ -23,8 +23,8 @@ import type { Tables } from "../store/tables.ts";
 import { selectConfirmations } from "./confirmations.ts";
 
 /**
- * The maximum number of later accounts that get an address's events. The first account always gets
- * the events. The earliest of the later accounts are chosen. The limit is necessary because any
+ * The first account that created an address gets the address's events. So do other accounts that
+ * created the address, the earliest first, up to this number. The limit is necessary because any
  * account can create an existing address again. Each account adds a row.
  */
 const laterOwnersMax = 31;
@@ -60,7 +60,7 @@ export async function markElsewhere(
 }
 
 /**
- * Marks the addresses for each account that gets their events.
+ * Saves one mark per address and account, for each account that gets the address's events.
  *
  * @param intentChain "this" selects the addresses whose intents are for `chainId`, and "other"
  *   selects the rest
@@ -290,7 +290,7 @@ export async function endMarks(
  * Postpones the marks of an address whose status could not be read. A mark becomes due at a block
  * number, so `waitMs` is converted to blocks, rounded up. The database does not store the block
  * time of each chain. The conversion therefore uses the slowest block time of any chain
- * ({@link blockSecondsMax}). On a chain with 2-second blocks, marks are due again after a fifteenth
+ * ({@link blockSecondsMax}). On a chain with 2-second blocks, the actual wait is only a fifteenth
  * of `waitMs`.
  */
 export async function postponeMarks(

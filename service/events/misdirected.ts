@@ -1,6 +1,7 @@
-// Stores which look-alikes of listed tokens an address has received. Each combination of address,
-// chain, and token has at most one row. The row remains after the tokens have left the address.
-// When the executor examines an address, it also reads the balances of these tokens.
+// Stores the look-alikes that addresses have received. A look-alike is a token that imitates a
+// listed token. Each combination of address, chain, and token has at most one row. The row remains
+// after the tokens have left the address. When the executor examines an address, it also reads the
+// balances of these tokens.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";

@@ -1,4 +1,5 @@
-// Tests the observer on a local chain: when it reads an address, its events, and reorganizations.
+// Tests the observer on a local chain. The tests check when it reads an address, which events it
+// saves, and what it does after a reorganization.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -6,8 +6,8 @@
 //
 // The observer reads statuses only up to the newest anchor (follow/anchors.ts). An anchor is a
 // block up to which the executor has read the chain. If a reorganization replaces the block of an
-// anchor, the executor removes the anchor. If an address's status was read after the newest
-// remaining anchor, the address is then due again.
+// anchor, the executor removes the anchor. If an address's status was read at a later block than
+// the newest remaining anchor, the address becomes due again.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
 import {
@@ -298,7 +298,10 @@ async function withPayments(
   return observed;
 }
 
-/** Adds the payments and returns on other chains that are due (mark.ts). */
+/**
+ * If a mark of an address is due (mark.ts), adds the address's payments and returns on other
+ * chains.
+ */
 async function withMoves(
   { store, keccak, findReturns }: ObserveParts,
   { chainId }: ObservedChain,

@@ -8,7 +8,7 @@ import { movedOf } from "./money.ts";
 import { paymentsMax, type StoredPayment } from "./payments.ts";
 
 export type Paid = {
-  /** Oldest first. Some payments may be in blocks after the block of the status. */
+  /** Oldest first. Some payments may be in later blocks than the status. */
   payments: readonly StoredPayment[];
   /**
    * True if the executor has read the chain beyond `markedBlock` (watches.ts). The logs of all
@@ -35,7 +35,7 @@ export type ReportedPayments = {
   told: string[];
   /** The reported amounts for which no transfer log is known yet, in decimal. */
   unexplained: Record<keyof Unexplained, string>;
-  /** The number of events that reported an amount without a transfer log. */
+  /** The number of events that reported an amount whose transfer log was unknown. */
   growths: number;
 };
 
@@ -46,8 +46,8 @@ export const nothingReported: ReportedPayments = {
 };
 
 /**
- * The maximum number of events per address that report an amount without a transfer log. Without
- * this limit, anyone could cause many events by sending native coin repeatedly.
+ * Per address, at most this number of events report an amount whose transfer log is unknown.
+ * Without this limit, anyone could cause many events by sending native coin repeatedly.
  */
 const growthsMax = 16;
 
@@ -73,7 +73,7 @@ export function unreported(
   return payments.filter((payment) => !reportedKeys.has(keyOf(payment)));
 }
 
-/** Returns whether a token payment has no known transfer log, and the log may still be found. */
+/** Returns true if the transfer log of a token payment is missing, but may still be found. */
 export const isWaitingForSweep = (before: ReportedPayments, status: AddressStatus, paid: Paid) =>
   !paid.isSwept &&
   computeUnexplained(status, seenOf(status, paid)).token > BigInt(before.unexplained.token);
@@ -130,12 +130,13 @@ const sumOf = (amounts: readonly { amount: string }[]): bigint =>
   amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 
 /**
- * Finds new payments whose amounts an earlier event has reported without a transfer log. The caller
- * must not report these payments again. Otherwise, a receiver that adds up the amounts of all
- * events would count the payments twice.
+ * Finds new payments whose amounts an earlier event already reported. The transfer logs of these
+ * payments were unknown then. The caller must not report these payments again. Otherwise, a
+ * receiver that adds up the amounts of all events would count the payments twice.
  *
  * @param unexplained the amount of the requested token that no known transfer log explains
- * @returns the keys of these payments; `rest` is the reported amount that still has no log
+ * @returns the keys of these payments, and `rest`: the reported amount whose transfer logs are
+ *   still unknown
  */
 function findExplained(
   before: ReportedPayments,
@@ -158,8 +159,8 @@ function findExplained(
 /**
  * Returns the payments with a transfer log that no event has reported yet.
  *
- * @param unexplained the reported amount of the requested token that still has no transfer log. The
- *   function treats this amount as paid before all payments with a transfer log.
+ * @param unexplained the reported amount of the requested token whose transfer logs are still
+ *   unknown. To classify payments, the function assumes that this amount was paid first.
  */
 function reportLogged(
   seen: readonly StoredPayment[],
@@ -187,12 +188,13 @@ function reportLogged(
 }
 
 /**
- * Reports increases of the amounts without a log. Returns a payment for each increase, and the
- * updated amounts. An amount without a log is native coin, or a token payment before the service
- * had the address's record. The payer and the transaction of such an amount are unknown.
+ * Reports unexplained amounts, which are amounts whose transfer logs are unknown. Returns a payment
+ * for each increase of an unexplained amount, and the updated amounts. An unexplained amount is
+ * native coin, or a token payment before the service had the address's record. Its payer and its
+ * transaction are unknown.
  *
- * @param reported the amounts without a log that earlier events reported
- * @param found the amounts without a log at the block of the status
+ * @param reported the unexplained amounts that earlier events reported
+ * @param found the unexplained amounts at the status's block
  */
 function reportGrowths(
   reported: Unexplained,
@@ -246,7 +248,7 @@ const listedMax = 8;
  * requested token. A recovery event lists all payments up to the status's block. Other events list
  * no payments. If there are too many payments, small payments are omitted first.
  *
- * @param type null for an event about another chain, which lists no payments
+ * @param type null for an event about another chain. Events about other chains list no payments.
  */
 export function listPayments(
   type: EventType | null,

@@ -3,14 +3,15 @@
 // The number of stored payments is limited, because anyone can pay an address any number of times.
 // There are three classes: payments in imitations of listed tokens (look-alikes), small payments,
 // and others. For each address and chain, the first `paymentsMax` payments of each class are
-// stored. A payment is small if its amount is less than a hundredth of the requested amount.
-// Payments in unrequested tokens, and payments on other chains than the intent's, are also small.
+// stored. A payment is small if its amount is less than a hundredth of the requested amount. The
+// class of small payments also contains payments in unrequested tokens, and payments on other
+// chains than the intent's.
 //
 // Beyond the limit, a payment is stored if its amount is among the largest in its token. An amount
-// is among the largest if fewer than two stored amounts have at least its bit length. So an
-// attacker can hide a payment only with two other payments in its token. Each of the two must
-// exceed half of the hidden payment. Beyond the limit, at most two payments of each bit length are
-// stored for each token.
+// is compared by its length, which is its number of binary digits. It is among the largest unless
+// two stored amounts are at least as long. So an attacker can hide a payment only with two other
+// payments in its token. Each of the two must exceed half of the hidden payment. Beyond the limit,
+// at most two payments of the same length are stored for each token.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -176,9 +177,9 @@ function addSize(sizes: Map<string, number[]>, key: string, amount: string): boo
 export const countBits = (amount: string): number => BigInt(amount).toString(2).length;
 
 /**
- * Returns whether an amount is among the largest: fewer than two of the `others` are at least
- * `bits`. All numbers are bit lengths of amounts in the same token. The largest amounts are exempt
- * from the limits, so that dust cannot hide a large payment.
+ * Returns whether an amount is among the largest, which means that at most one of the `others` is
+ * `bits` or more. All numbers are bit lengths of amounts in the same token. The largest amounts are
+ * exempt from the limits, so that dust cannot hide a large payment.
  */
 export const isAmongGreatest = (bits: number, others: readonly number[]): boolean =>
   others.filter((each) => each >= bits).length < 2;

@@ -60,7 +60,7 @@ declare module "../store/tables.ts" {
       /**
        * 1 if a quorum of endpoints returned the log of a payment on another chain than the
        * intent's. Earlier versions also stored payments on other chains without a quorum, with the
-       * value 0. Payments on the intent's chain always have 0.
+       * value 0. For payments on the intent's chain, the value is always 0.
        */
       is_agreed: Generated<number>;
     };

@@ -191,7 +191,10 @@ async function readWatches(
   }));
 }
 
-/** `readAgainAtMs` is the time of the next status read without a payment, or null. */
+/**
+ * `readAgainAtMs` is the time of the next status read if no payment arrives earlier. It is null if
+ * no status read is scheduled.
+ */
 type Observation = {
   watch: Watch;
   status: AddressStatus;

@@ -46,8 +46,8 @@ const allow = allowedMethods([
 ]).join(", ");
 
 /**
- * Fastify calls this function if a route has a Fastify schema. Throws an error, because our own
- * schemas check all input.
+ * Fastify calls this function if a route has a Fastify schema. No route may have one, because our
+ * own schemas check all input. Therefore, the function throws an error.
  */
 const noSchema = () => {
   throw new Error("a route must not have a Fastify schema; our own schemas check its input");

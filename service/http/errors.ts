@@ -95,7 +95,8 @@ export const issue = object({
    */
   path: list(either(text, count)),
   /**
-   * A code for programs. docs/intents.md lists the codes, and new codes can be added.
+   * The kind of fault, as a code that programs can compare. docs/intents.md lists the codes, and
+   * new codes can be added.
    *
    * @pattern ^[a-z][a-z0-9_]*$
    */
@@ -106,7 +107,7 @@ export const issue = object({
 
 /** The reason why a request was rejected. */
 export const errorDetails = object({
-  /** A code for programs. New codes can be added. */
+  /** The kind of error, as a code that programs can compare. New codes can be added. */
   code: text,
   /** A message for developers. The wording can change. */
   message: text,
@@ -189,7 +190,9 @@ function fromIssues(issues: Issue[]): Refusal {
   });
 }
 
-/** Refusals for errors of Fastify and Node before a route is called, by error code. */
+/**
+ * Maps error codes of Fastify and Node to refusals. These errors occur before a route is called.
+ */
 const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, string]> = {
   FST_ERR_BAD_URL: (request) => [
     "invalid_request",
@@ -229,6 +232,6 @@ export function foundText(text: unknown): string {
   return quoted(text) ?? describeLength(text);
 }
 
-/** Describes the `Origin` headers of a request for an error message. */
+/** Returns the part of an error message that describes a request's `Origin` headers. */
 export const foundOrigin = (origins: readonly string[]) =>
   origins.length === 1 ? foundText(origins[0]) : `${origins.length || "no"} Origin headers`;

@@ -1,5 +1,5 @@
-// Sets the headers of responses that routes share, and reads and checks the headers of requests.
-// Header names are in lowercase.
+// Sets the response headers that are the same for several routes. Also reads and checks request
+// headers. Header names are in lowercase.
 
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { noSniff, Refusal } from "./errors.ts";
@@ -20,7 +20,7 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
       `expected at most ${headersMax} headers, found ${count}`,
     );
   }
-  // RFC 9112 §3.2. Node would refuse this request without a response body.
+  // RFC 9112 §3.2 requires this check. Node's own check would send a response that has no body.
   if (request.raw.httpVersion === "1.1" && request.headers.host === undefined) {
     throw new Refusal(
       "invalid_request",

@@ -13,7 +13,7 @@ import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { foundText, Refusal } from "./errors.ts";
 
-/** Matches `0x` and the hex digits of a number of bytes, in any letter case. */
+/** Returns a pattern for `0x` and exactly `2 * bytes` hex digits, in any letter case. */
 export const hexPattern = (bytes: number) => new RegExp(`^0x[0-9a-fA-F]{${2 * bytes}}$`);
 
 /** Returns the path's `:address` parameter. */
@@ -131,7 +131,7 @@ export const integerInput = (min: number, max: number) =>
     .pipe(z.int().min(min).max(max))
     .meta({ type: "integer", minimum: min, maximum: max });
 
-/** Parses an ISO 8601 time with an offset to Unix milliseconds. */
+/** Converts an ISO 8601 time to Unix milliseconds. The time must end with a UTC offset or `Z`. */
 export const timeInput = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 /** Fastify's parser for application/json. */

@@ -19,7 +19,7 @@ export type Limits = {
   /**
    * The maximum number of RPC calls per minute for simulations on one chain. The same maximum
    * applies to the calls for checks and for proofs. Each of the three purposes has its own count.
-   * All servers that share a PostgreSQL database count together.
+   * Servers that share a PostgreSQL database also share these counts.
    */
   simulationCallsPerMinute: number;
   /**
@@ -47,7 +47,9 @@ const filesReserved = 256;
 
 type Report = { userLimits: { open_files: { soft: number | string } } };
 
-/** Computes the maximum number of connections from the limit on open files of the process. */
+/**
+ * Computes the maximum number of connections, which depends on how many files the process may open.
+ */
 function connectionsAllowed(): number {
   const { soft } = (process.report.getReport() as Report).userLimits.open_files;
   const files = typeof soft === "number" ? soft : 20_000;

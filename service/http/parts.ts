@@ -56,7 +56,7 @@ export type Parts = {
    */
   trustedProxies?: string | undefined;
   limits: Limits;
-  /** Limits that replace their defaults. */
+  /** The limits on event streams. The default applies to each limit that is absent. */
   eventLimits?: Partial<EventLimits>;
   metrics: Metrics;
   log: Logger;

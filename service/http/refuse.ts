@@ -139,7 +139,7 @@ export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">
 /**
  * Refuses CONNECT requests, because Node would close the connection without a response.
  *
- * @param allow all methods
+ * @param allow the value of the `Allow` header, which lists all methods that the server supports
  */
 export const refuseConnect = (allow: string) => (_request: IncomingMessage, socket: Duplex) => {
   const message = `this server is not a proxy: expected one of the methods ${allow}, found CONNECT`;

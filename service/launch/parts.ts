@@ -1,4 +1,4 @@
-// Opens the parts of a launch: the chain, the endpoints, the wallet, the journal, and the output.
+// Sets up a launch: its chain, endpoints, wallet, journal, and output.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -37,8 +37,8 @@ export type Launch = {
   journal: Journal;
   sending: Sending;
   /**
-   * Sends each request to the first endpoint that responds. Stores each transaction in the journal
-   * before it is sent, and waits until it is mined.
+   * Sends each request to the endpoints in order until one responds. Stores each transaction in the
+   * journal before it is sent, and waits until it is mined.
    */
   request: ReturnType<typeof journaled>;
   /** All endpoints. When the launch reads the address, at least `quorum` endpoints must agree. */

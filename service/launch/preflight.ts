@@ -135,7 +135,7 @@ const feeMargin = gasMargin * 1.2;
 /**
  * Estimates the cost of the launch's remaining steps at the current gas price.
  *
- * @param isExecuted whether the address is already executed
+ * @param isExecuted whether the address's calls were already executed
  * @throws if the chain is unavailable or unsuitable, or if its gas price exceeds `maxFeePerGas`
  */
 export async function estimateLaunch(

@@ -129,8 +129,8 @@ describe("a launch that is repeated after a reorganization", () => {
       await runLaunch(chain).done;
       const raws = journalOf(chain).sent.map(({ raw }) => raw);
       // Nodes can mine removed transactions again after a reorganization. In this test, the node
-      // mines the journal's first two transactions: the funding and the factory. The deployer's
-      // transaction remains removed.
+      // mines the journal's first two transactions: the funding and the factory. The node does not
+      // mine the deployer's transaction again.
       await undo(0, raws.slice(0, 2));
       assert.equal(await chain.client.getCode({ address: factoryAddress }), undefined);
       const launched = await runLaunch(chain).done;

@@ -406,8 +406,8 @@ describe("the command `copy to-postgres`", () => {
 });
 
 /**
- * Adds two rows to each table of a SQLite file, except to `records`. The copy command verifies each
- * record, so rows there must be valid.
+ * Adds two rows to each table of a SQLite file, except to `records`. Rows of `records` must be
+ * valid, because the copy command verifies them.
  * @returns the number of rows of each table
  */
 function addRows({ DATA_DIR }: Place): Record<string, number> {

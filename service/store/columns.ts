@@ -1,6 +1,6 @@
-// Derives a record's columns for lists, totals, and searches from its terms (the encoded intent).
-// No other file relies on the position of a field in the terms. Records are verified from their
-// terms, not from these columns.
+// Derives the columns of a record that lists, totals, and searches use. Their values come from the
+// record's terms (the encoded intent). No other file relies on the position of a field in the
+// terms. Records are verified from their terms, not from these columns.
 
 import { collectorAddress, decodeTerms, InvalidError, requestedAmount } from "executable-address";
 
@@ -16,7 +16,7 @@ export type RecordColumns = {
  * Extracts the columns. All terms begin with the same eight words of 32 bytes (spec/terms.md):
  * 0x20 ‖ token ‖ amount ‖ calls ‖ expiration ‖ recovery ‖ salt ‖ chainId.
  *
- * @throws {RangeError} if the terms are shorter than these words
+ * @throws {RangeError} if the terms are shorter than 256 bytes (eight words)
  */
 export function deriveColumns(terms: Uint8Array): RecordColumns {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);

@@ -1,7 +1,7 @@
 // Finds the accounts that created an address (its owners), and the references that they set. The
 // first owner is a column of the address's record. Later owners are in a separate table. Only this
-// folder uses these tables directly. Other folders join their own tables with the SQL from this
-// file.
+// folder uses these tables directly. To join their own tables with these tables, other folders use
+// the SQL from this file.
 //
 // A reference, such as an order number, is visible only to the account that set it. References from
 // client IDs are separate from references from API keys. A client ID is public, so any visitor of a
@@ -44,8 +44,8 @@ const madeByClientId = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.by_client_id else l.by_client_id end`;
 
 /**
- * The view of all owners. The view has a row with `account_id`, `address`, and `created_at` for
- * each account and address.
+ * A view with a row for each owner of each address. The columns are `account_id`, `address`, and
+ * `created_at`.
  */
 export const owners = sql`owners`;
 
@@ -61,7 +61,8 @@ const isAmong = (chainId: number, addresses: readonly Hex[], intentChain: Intent
 
 /**
  * Returns SQL that selects the first owner of each address, with the intent's `token` and
- * `chain_id`. `intentChain` selects addresses whose intents are for `chainId`, or for other chains.
+ * `chain_id`. If `intentChain` is `this`, selects only addresses whose intents are for `chainId`.
+ * If it is `other`, selects only addresses whose intents are for other chains.
  */
 export const firstOwners = (
   chainId: number,
@@ -71,7 +72,10 @@ export const firstOwners = (
   sql`select r.account_id, r.address, r.created_at, r.token, r.chain_id from records r
     where ${isAmong(chainId, addresses, intentChain)}`;
 
-/** Returns the `addresses` that have later owners. `intentChain` is as in {@link firstOwners}. */
+/**
+ * Returns the `addresses` that more than one account has created. `intentChain` is as in
+ * {@link firstOwners}.
+ */
 export async function findShared(
   db: Kysely<Tables>,
   chainId: number,
@@ -122,8 +126,9 @@ export const joinReference = (account: Sql, address: Sql) =>
   sql`left join address_references n on n.account_id = ${account} and n.address = ${address}`;
 
 /**
- * Returns SQL that is 1 if a client ID set the account's reference for the address. If there is no
- * reference, the SQL is 1 if a client ID created the address.
+ * Returns an SQL expression for the credential that set the account's reference for the address: 1
+ * for a client ID, and otherwise 0. Without a reference, the expression shows the credential that
+ * created the address.
  *
  * @param account SQL for the account's ID; the query must contain {@link joinRecord} and
  *   {@link joinReference}

@@ -57,7 +57,10 @@ const connectMsMax = 3_000;
 const statementMsMax = 10_000;
 /** The maximum duration of a migration's statement, such as the creation of a large index. */
 const migrationMsMax = 3_600_000;
-/** The client waits longer than the server by this time, so that it receives the server's error. */
+/**
+ * The client's timeout is this much longer than the server's, so that the client receives the
+ * server's error.
+ */
 const errorMsMax = 500;
 /**
  * The maximum time for which a statement waits for a lock. After this time, PostgreSQL cancels the

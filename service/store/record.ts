@@ -92,8 +92,8 @@ export async function mendTerms(
 
 /**
  * @param address 20 bytes
- * @param intent an intent that the library returned. Its fields must have a fixed order, because
- *   the JSON has the same order.
+ * @param intent an intent that the library returned. The library always returns the fields in the
+ *   same order, and the JSON keeps this order.
  */
 export function recordJson(
   address: Uint8Array,

@@ -1,10 +1,11 @@
 // Saves records on PostgreSQL, each with its owner and its reference. The file
 // sqlite/write-worker.ts does the same on SQLite. Both are tested in store.test.ts.
 //
-// PostgreSQL runs the code as functions for two reasons. First, a function's statements see rows
-// that were committed during its wait for the lock. A plain SQL statement sees only the rows that
-// were committed before it started. Second, a function needs a single round trip. With several
-// round trips, a server that stopped between two of them would block all other servers.
+// PostgreSQL runs the code as functions for two reasons. The first reason is that a function waits
+// for the lock, and its later statements see the rows that were committed meanwhile. A plain SQL
+// statement sees only the rows that were committed before it started. The second reason is that a
+// function needs a single round trip. With several round trips, a server that stopped between two
+// of them would block all other servers.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
@@ -33,9 +34,9 @@ export function saveFunctions(dialect: Dialect): TableStatement[] {
 
 /**
  * Inserts the whole group with one statement. If some addresses already exist, a second statement
- * saves the accounts as their later owners. A third statement finds addresses that have other terms
- * in the database. One statement per record would reduce the create requests per second by a sixth
- * (bench/http.ts).
+ * adds the other accounts that created them to `later_owners`. A third statement finds addresses
+ * that have other terms in the database. One statement per record would reduce the create requests
+ * per second by a sixth (bench/http.ts).
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

@@ -17,8 +17,8 @@ export const statementRows = {
   walked: 1_000,
   /**
    * Rows with an encoded intent (the column `terms`) of up to 24,576 bytes. On PostgreSQL, reading
-   * 300 such rows takes 1.3 times as long in groups of 25 (bench/groups.ts). In groups of 100, a
-   * statement for the longest terms takes 50 ms instead of 34 ms.
+   * 300 such rows takes 1.3 times as long in groups of 25 (bench/groups.ts). If a statement reads
+   * 100 rows with the longest terms, it takes 50 ms instead of 34 ms.
    */
   withTerms: 50,
 } as const;

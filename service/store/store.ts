@@ -35,7 +35,7 @@ export type NewRecord = {
  */
 export type SaveOutcome = "saved" | "exists" | { usedBy: Uint8Array };
 
-/** Every store can commit this number of simultaneous records together. */
+/** If this number of records arrive simultaneously, every store can save them in one commit. */
 export const savesPerCommit = 16;
 
 export type Store = {
@@ -52,8 +52,8 @@ export type Store = {
   saveRecord(row: NewRecord): Promise<SaveOutcome>;
 
   /**
-   * Returns the unverified terms of an address (20 bytes). The caller must check that the terms
-   * derive the address.
+   * Returns the unverified terms of an address (20 bytes). The caller must check that the address
+   * derives from the terms.
    * @throws {UnavailableError} if the database does not answer
    */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;

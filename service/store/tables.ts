@@ -29,7 +29,7 @@ export interface Tables {
     created_at: number;
     by_client_id: Generated<number>;
   };
-  /** Accounts that created an address after another account had created it. */
+  /** The accounts that created an address, except the first account. */
   later_owners: Owner & { by_client_id: number };
   /** A view of all accounts that created an address, each with the time of the first creation. */
   owners: Owner;

@@ -87,7 +87,7 @@ export async function openEvents(dialect: Dialect) {
     await store.saveRecord({ address, terms, accountId, createdAtMs: clock.nowMs });
     return accountId;
   }
-  /** Verifies events as a webhook receiver can do with its own node. */
+  /** Verifies events against a node. A webhook receiver can do the same with its own node. */
   const factsOf = async (record: AddressRecord, events: readonly ServiceEvent[]) => {
     const options = { rpcs: [world.rpcUrl], confirmations: 0 };
     const facts = events.map((event) => proveEvent(event, record, options));

@@ -24,7 +24,7 @@ describe("the operator's commands for webhooks", () => {
     rmSync(directory, { recursive: true });
   });
 
-  // biome-ignore lint/suspicious/noExplicitAny: each prints its own JSON
+  // biome-ignore lint/suspicious/noExplicitAny: each command prints its own JSON
   const run = (words: string, options: object, rest: string[] = []): Promise<any> => {
     const command = webhookCommands("public").find((each) => each.words === `webhook ${words}`)!;
     const more = { publicUrl: "https://pay.example", dataDirectory: directory, chainsFile: "" };

@@ -87,8 +87,8 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
   // Results that arrive at the same time are stored in one commit. Successes and failures have
-  // separate commits. A success therefore does not wait when hundreds of hanging requests fail in
-  // the same second.
+  // separate commits. So if hundreds of hanging requests fail in the same second, they do not delay
+  // the commit of a success.
   const openSaver = () =>
     together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
       sizeMax: resultsPerCommitMax,

@@ -239,9 +239,9 @@ function change(
 }
 
 /**
- * Makes an endpoint's waiting deliveries due when the pause of the endpoint ends. One call makes
- * only a limited number of deliveries due. If more are waiting, sets `streak` to its value during
- * an outage. The next success then makes more deliveries due.
+ * When the pause of an endpoint ends, sets the due times of its waiting deliveries to now. One call
+ * changes only a limited number of deliveries. If more deliveries are waiting, sets `streak` as if
+ * the endpoint had an outage. The next success ends this outage, and makes more deliveries due.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

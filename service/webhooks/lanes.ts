@@ -17,8 +17,8 @@
 // at least eight remain free, even if a thousand accounts use their shares. Another design reserved
 // a sixteenth of the slots for accounts without recent load. With a thousand other accounts, this
 // design failed: an endpoint with a latency of 1.2 s waited 4 s. The endpoint's account had recent
-// load, so it could not use the reserved slots. Simulations with a hundred and a thousand other
-// accounts are in lanes.test.ts.
+// load, so it could not use the reserved slots. lanes.test.ts simulates a hundred other accounts,
+// and also a thousand.
 
 /**
  * 0 is the fast lane. 1 is the slow lane, for slow and new endpoints. 2 is the lane for failing
@@ -52,8 +52,8 @@ const places: Rule["places"] = {
  */
 const shareOfFree = 1 / 8;
 /**
- * A 2xx response within this time is good. A request that takes more time can move to the slow
- * lane.
+ * A response is called good if it has a 2xx status and arrives within this time. A request that
+ * takes more time can move to the slow lane.
  */
 export const goodMsMax = 1_000;
 /** An endpoint enters the fast lane after this number of consecutive good responses. */
@@ -200,8 +200,8 @@ function share<One extends Due>(
 }
 
 /**
- * Returns the account with the smallest load, if any. Ignores accounts whose due endpoints all have
- * their maximum number of slots.
+ * Returns the account with the smallest load, if any. Ignores an account if each of its due
+ * endpoints already has the maximum number of slots.
  */
 function leastLoaded<Account extends { load: number; turns: unknown[] }>(
   accounts: readonly Account[],

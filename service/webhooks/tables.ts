@@ -9,8 +9,8 @@ declare module "../store/tables.ts" {
     /**
      * `types` contains event types, separated by commas. If it is empty, events of all types are
      * delivered. Deliveries are also signed with `old_secret` until `old_until`. `next_due` is the
-     * time from which the endpoint's next delivery can be claimed, or null without waiting
-     * deliveries. `lane`, `streak`, and `barred_until` are the endpoint's state (lanes.ts).
+     * time from which the endpoint's next delivery can be claimed. If no delivery is waiting,
+     * `next_due` is null. `lane`, `streak`, and `barred_until` are the endpoint's state (lanes.ts).
      */
     webhook_endpoints: {
       id: string;

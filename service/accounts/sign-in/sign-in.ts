@@ -1,4 +1,4 @@
-// Signs users of the dashboard up and in, and changes their passwords. Only this file and
+// Implements sign-up, sign-in, and password changes for users of the dashboard. Only this file and
 // sessions.ts use better-auth, a library for sign-in.
 //
 // The service does not serve better-auth's HTTP routes, because their responses would contain
@@ -302,7 +302,7 @@ async function configure(
       },
       ipAddress: { disableIpTracking: true },
     },
-    // attempts.ts limits sign-in attempts instead of better-auth.
+    // better-auth's own rate limits are disabled, because attempts.ts limits the sign-in attempts.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
@@ -351,8 +351,8 @@ async function forgetExpired(db: Kysely<Tables>): Promise<void> {
 }
 
 /**
- * Creates the account's user, without a password. Does nothing if the user exists. An account has
- * no user after an operator has created the account.
+ * Creates the account's user, without a password. Does nothing if the user exists. If an operator
+ * created the account, it has no user at first.
  */
 async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Promise<void> {
   const now = toIso(Date.now());
@@ -396,7 +396,7 @@ async function refuseGuessable(password: string, email: string): Promise<void> {
 
 type Estimator = { check(password: string, own: string[]): { score: number } };
 
-/** Loads the estimator when it is first used. Its word lists have half a megabyte. */
+/** Loads the estimator when it is first used. The size of its word lists is half a megabyte. */
 async function loadEstimator(): Promise<Estimator> {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),

@@ -169,7 +169,8 @@ export function elsewhereFinder(
  * Returns three kinds of amounts:
  * - amounts that are still at the address
  * - amounts that this service's executor sent back
- * - amounts that somebody else sent back, which left the address without a recovery
+ * - amounts that somebody else sent back: they are no longer at the address, but the executor did
+ *   not send them
  *
  * @param returned the executor's recoveries, sorted by block number
  */

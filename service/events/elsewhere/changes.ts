@@ -47,7 +47,7 @@ export const elsewhereMax = 32;
 
 /**
  * Returns the new events about chain `chainId`. Also returns `known`: all payments and returns that
- * events have reported, including these events. If a reorganization reverted a reported payment or
+ * earlier events or the new events report. If a reorganization reverted a reported payment or
  * return, the first event is `address.reverted`. The other payments and returns on this chain are
  * then reported again.
  *

@@ -60,13 +60,14 @@ type Use = keyof typeof uses;
  *    checksum costs a database query.
  * 5. 403 `scope_required`: the API key lacks the scope that `use` needs. 403 `origin_required`: a
  *    request with a client ID has no `Origin`.
- * 6. 403 `origin_not_allowed`: a request with a client ID has several `Origin` headers. The same
- *    applies if the account does not allow its origin.
+ * 6. 403 `origin_not_allowed`: a request with a client ID has several `Origin` headers, or an
+ *    origin that the account does not allow.
  * 7. 429 `rate_limited`: the request exceeds the credential's rate limit.
  *
- * If rule 3 refuses a request with an existing key, the service records the use in a browser. The
- * dashboard then shows a warning. The account's usage counts a request as refused if it passes rule
- * 4 but gets a 4xx status. A request that these rules refuse does not count against the rate limit.
+ * If rule 3 refuses a request with an existing key, the service records that the key was used in a
+ * browser. The dashboard then shows a warning. The account's usage counts a request as refused if
+ * it passes rule 4 but gets a 4xx status. A request that these rules refuse does not count against
+ * the rate limit.
  *
  * @param use the purpose of the request; the account's usage counts successes only for `create`
  * @throws {Refusal} according to these rules

@@ -93,8 +93,8 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
  *
  * - `requireExecuted` can never be true, because the address can be executed only on its own chain.
  *   Therefore, the intent's calls never run.
- * - `requireClosed` does not protect anything, because anyone can make the condition true. To do
- *   so, they close the other chain's address on the intent's chain.
+ * - `requireClosed` does not protect anything, because anyone can make the condition true. They can
+ *   close the address on the intent's chain, although it belongs to another chain.
  */
 async function findConditions(
   { calls, chainId }: Intent,

@@ -68,7 +68,7 @@ function requireMayName({ mayName, reference }: Creator): void {
 
 /**
  * Parses the intent. If the salt is missing, derives it from the reference with the newest
- * reference key. Does not derive a salt for client IDs, or if `again` is set.
+ * reference key. Does not derive a salt if the request has a client ID or `again=true`.
  *
  * A repeated request must return the same address, even after a rotation of the reference key. If
  * an address with the reference exists, this function therefore also tries the account's earlier
@@ -104,10 +104,10 @@ const needsSalt = (body: unknown): body is object =>
 const noSignature = `0x${"0".repeat(64)}`;
 
 /**
- * Verifies the signature of a create request. A bound client ID must send a signature. For other
- * credentials, a signature is optional, but it must be valid. The address is a hash of the whole
- * intent. A signature of the address therefore covers every field. Only signatures with the newest
- * key are valid. A leaked key is therefore useless after a rotation.
+ * Verifies the signature of a create request. A request with a bound client ID must contain a
+ * signature. With other credentials, a signature is optional, but it must be valid. The address is
+ * a hash of the whole intent. A signature of the address therefore covers every field. Only
+ * signatures with the newest key are valid. A leaked key is therefore useless after a rotation.
  *
  * @throws {Refusal} 403 `not_signed`
  */

@@ -62,9 +62,9 @@ type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
 
 /**
  * Mounts GET /money: the amounts requested, received, executed, and returned, by day and token. The
- * requested amounts come from sums in the database. Each request first adds a limited number of the
- * account's new addresses to these sums. `isMore` is true until the sums include all addresses of
- * the account.
+ * requested amounts come from sums in the database. Each request first adds the amounts of the
+ * account's new addresses to these sums, but only for a limited number of addresses. `isMore` is
+ * true until the sums include all addresses of the account.
  */
 export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {
   app.get("/money", async (request): Promise<Answers.Money> => {

@@ -1,6 +1,6 @@
 // The dashboard's routes for addresses. The list of addresses is the API's list with one more
-// filter, by address prefix. Another route returns the statuses of one page of the list. Two routes
-// for the form that creates addresses call the API's check and create functions.
+// filter, by address prefix. Another route returns the statuses of one page of the list. The form
+// for new addresses uses two routes, which call the API's check and create functions.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";

@@ -204,7 +204,10 @@ export type Depth = TypeOf<typeof depth>;
 
 const madeKey = object({ apiKey: text, prefix: text });
 
-/** The response of each route below /dashboard/api, except the public API's operations. */
+/**
+ * The response of each route below /dashboard/api. Excludes routes with the same response as an
+ * operation of the public API.
+ */
 export const answers = {
   "GET /config": config,
   "GET /session": signedIn,

@@ -19,7 +19,9 @@ function openTurns(atOnce?: number) {
         ends.push((error) => (error ? failed(error) : done()));
       });
     });
-  /** Completes all running hashes in order, including hashes that start in the meantime. */
+  /**
+   * Completes all hash computations in order, including computations that start in the meantime.
+   */
   const drain = async () => {
     for (let i = 0; i < ends.length; i++) {
       ends[i]!();
@@ -61,8 +63,8 @@ describe("the queue for password hashes", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // As a control, sends "other" from the same account or network. The queue must refuse this
-      // request.
+      // In this control test, "other" has the same account or network as the requests before. The
+      // queue must therefore refuse "other".
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);

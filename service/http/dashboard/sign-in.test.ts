@@ -179,8 +179,8 @@ for (const [name, database] of Object.entries(databases)) {
     });
 
     /**
-     * Sends 256 attacker requests before the owner's first request. Sends 4 before each later
-     * request from the owner.
+     * Before the owner's first request, sends 256 requests from the attacker. Before each later
+     * request from the owner, sends 4 requests from the attacker.
      *
      * @returns the number of times that the owner was admitted, and the attacker's responses
      */

@@ -131,8 +131,8 @@ function deviceCookie(publicUrl: string) {
 }
 
 /**
- * The maximum number of threads for hashes. Node hashes on its pool of four threads. The fourth
- * thread remains free to read files and resolve host names.
+ * The maximum number of threads for hashes. Node computes hashes in its pool of four threads. The
+ * fourth thread remains free to read files and resolve host names.
  */
 const threadsMax = 3;
 const runningMaxByDefault = Math.max(1, Math.min(threadsMax, availableParallelism() - 1));

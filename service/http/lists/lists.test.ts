@@ -354,7 +354,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { apiKey } = await service.newKey();
       const reads = () => Promise.all(Array.from({ length: 200 }, () => get(apiKey, "events")));
       // The limit refills while the test sends requests. On a slow machine, 200 requests may not
-      // exhaust the limit. The test therefore sends more until one request is refused.
+      // exhaust the limit. The test therefore sends more requests until one is refused.
       while (!(await reads()).some(({ statusCode }) => statusCode === 429));
       const made = await create(apiKey);
       assert.equal(made.statusCode, 200);

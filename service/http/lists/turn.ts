@@ -4,7 +4,7 @@
 //
 // A search with few matches may read all rows of the account. The speed is about 100,000 rows per
 // second (bench/lists.ts). Each account has a limit on simultaneous long searches. A rate limit
-// applies to the windows that these searches read. The first page of an unfiltered list is not a
+// also limits how many windows these searches read. The first page of an unfiltered list is not a
 // long search.
 
 import type { FastifyRequest } from "fastify";
@@ -24,9 +24,9 @@ const shortWindowsMax = 8;
 /** The maximum number of an account's simultaneous long searches on one server. */
 const longSearchesMax = 3;
 /**
- * The number of windows for which a long search counts once against the account's rate limit. The
- * first count is at the start of the long search. This number of windows has up to 100,000 rows,
- * which take one second to read.
+ * A long search counts against the account's rate limit when it starts. It counts again each time
+ * it has read this number of windows. These windows contain up to 100,000 rows, and reading them
+ * takes one second.
  */
 const windowsPerToken = 400;
 

@@ -38,8 +38,8 @@ const bodyMsMin = 1_000;
 export type Admission = ReturnType<typeof openAdmission>;
 
 /**
- * Opens the admission control for create requests. Reports the number of refusals and the limit as
- * metrics.
+ * Returns the object that admits or refuses create requests. Reports the number of refusals and the
+ * limit as metrics.
  */
 export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metrics">): Admission {
   const refused = metrics.shed.labels("create");
@@ -181,8 +181,8 @@ type EarlyParts = Pick<Parts, "metrics" | "draining"> & {
  * for a refused request. Instead, the returned listener adds the headers and counts the response.
  * During a drain, it closes the connection.
  *
- * @param listener the framework's listener, which must enforce the same limit; create requests with
- *   percent-encoded paths also reach it
+ * @param listener the framework's listener. It must enforce the same limit, because all create
+ *   requests with percent-encoded paths are passed to it.
  */
 export function refuseEarly(
   listener: RequestListener,
@@ -237,8 +237,8 @@ export function limitPending({ shed }: Pick<Metrics, "shed">, route: string, max
 
 /**
  * Calls `leave` once, when the response is written or the connection closes. Does not wait until
- * the client has received the response. Otherwise, a client that reads nothing would remain a
- * pending request.
+ * the client has received the response. Otherwise, the request of a client that reads nothing would
+ * remain pending.
  *
  * Callers should count pending requests instead of storing them in a Set. A Set can keep finished
  * requests in memory until a full garbage collection. Only {@link openAdmission} stores requests in

@@ -66,9 +66,9 @@ function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * A fraction of the maximum number of connections. If a network has more waiting connections, its
- * new connections can close only its own connections. Therefore, one network cannot disconnect all
- * other clients.
+ * A fraction of the maximum number of connections. If the waiting connections of a network exceed
+ * this fraction, the server makes room for the network's new connections only by closing
+ * connections of the same network. Therefore, one network cannot disconnect all other clients.
  */
 const share = 1 / 8;
 
@@ -105,8 +105,9 @@ const isWaiting = ({ inProgress }: State) =>
 
 /**
  * Serves the requests of each connection one after another. A client that reads no responses has
- * therefore only one pending request. A new connection above `max` closes up to one percent of
- * `max`. Closes the connections first that have waited longest for their clients.
+ * therefore only one pending request. If a new connection exceeds `max`, the server closes
+ * connections that are waiting for their clients. Their number is at most one percent of `max`. The
+ * server closes the connections that have waited longest.
  *
  * @param max the maximum number of open connections, with and without a pending request
  */

@@ -1,6 +1,6 @@
 // Limits the number of pending create requests. The limit adapts to the latency of the requests.
 
-/** The interval after which the limit is adjusted, which is called a window. */
+/** The length of a window. The limit is adjusted after each window. */
 const windowMs = 100;
 /** The initial limit, which bounds the latency at the beginning of the first overload. */
 const limitAtStart = 256;
@@ -23,16 +23,16 @@ const baseGrowth = 1.0006;
 const bestDecay = 0.998;
 
 /**
- * Opens a limit on pending requests that adapts to their latency. If the latency is too high, sets
- * the limit by Little's law. The limit is then the best throughput times the highest acceptable
- * latency.
+ * Returns a limit on the number of pending requests. The limit adapts to the latency of the
+ * requests. If the latency is too high, sets the limit by Little's law. The limit is then the best
+ * throughput times the highest acceptable latency.
  *
  * The tests in latency-limit.test.ts send three times the load that a service can serve. With the
  * constants above, the service keeps at least 90 % of its throughput. The 99th percentile of the
  * latency is at most five times the value at low load. A higher `latencyFactorMax` or `stepMax`
  * would increase this latency.
  *
- * @param most the upper bound of the limit
+ * @param most the highest number of pending requests that the limit may allow
  */
 export function openLatencyLimit(most: number) {
   let limit = Math.min(limitAtStart, most);

@@ -55,7 +55,8 @@ const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 /**
  * Returns the refusal (429 `rate_limited`) with the time until the next request is admitted.
  *
- * @param more the rate limit headers of the exceeded limit, instead of the credential's own limit
+ * @param more the rate limit headers of the exceeded limit. They replace the headers that describe
+ *   the credential's limit.
  */
 export function overLimit(
   what: string,

@@ -1,5 +1,5 @@
-// Tests create requests above the limit. The server refuses them before the framework parses them.
-// The responses are the same as the framework's.
+// Tests the refusal of create requests above the limit. The server refuses these requests before
+// the framework parses them. The responses are the same as the framework's.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

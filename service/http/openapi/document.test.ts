@@ -186,7 +186,7 @@ async function exampleChains({ client, rpcUrl, token: demo }: World): Promise<Ch
   return chainsOf(parseChains(listed, "the test"));
 }
 
-/** Saves the record and the event that the examples request. */
+/** Saves the record and the event that the documented example requests read. */
 async function keepExamples({ parts: { store } }: TestApp, accountId: string): Promise<void> {
   const [address, terms] = [record.address, record.terms].map((hex) =>
     Buffer.from(hex.slice(2), "hex"),

@@ -107,8 +107,8 @@ function describeFields(fields: Readonly<Record<string, Shape>>, constant?: stri
 }
 
 /**
- * Returns the doc comment of a field. If the field has none, uses the same field of a shape that
- * the constant includes.
+ * Returns the doc comment of a constant's field. If the field has no doc comment, searches the
+ * constants whose fields this constant includes (`bases`).
  */
 function findComment(constant: string, field: string): Comment | undefined {
   const found = comments.get(constant);

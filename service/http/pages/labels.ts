@@ -70,9 +70,10 @@ export function labelsOf(intent: Intent, labels: Labels): Record<string, string>
 }
 
 /**
- * Returns the label of the contract that requests the money. Every call must call this contract, or
- * transfer or approve the token for it. Otherwise, one call of a labeled contract would make an
- * intent appear to come from this contract.
+ * Returns the label of the contract that requests the money. Every call of the intent must have a
+ * party with this label. The party is the called contract or, for a call of the token, the
+ * recipient or the spender. Without this rule, one call of a labeled contract would make an intent
+ * appear to come from this contract.
  */
 export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

@@ -67,8 +67,8 @@ function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
 }
 
 /**
- * The receipt page connects to nodes that the user enters. A node must have https or be on the
- * user's machine.
+ * The receipt page connects to nodes that the user enters. The URL of a node must use https, unless
+ * the node runs on the user's machine.
  */
 const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
@@ -146,8 +146,8 @@ export function servePages(
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) =>
     send(find(path), request, reply);
   /**
-   * Returns the payment page. The page's policy allows connections to the shop's origin in the
-   * link.
+   * Returns the payment page. If the page's link contains a shop's origin, the page's policy allows
+   * connections to this origin.
    */
   const payPage = ({ query }: FastifyRequest): File => {
     const file = find("/pay.html");

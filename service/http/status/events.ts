@@ -1,5 +1,5 @@
-// GET /address/{address}/events. Sends the current status and then each new status, as server-sent
-// events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+// GET /address/{address}/events. Sends the current status, and then each new status. The format is
+// server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
 // The server can have many open streams, so each stream must be cheap. All streams of a chain share
 // the chain's polling loop. All streams of an address share its status, which the server reads and
@@ -105,7 +105,7 @@ type FollowedAddress = {
  */
 type FollowedChain = { head: BlockReference | undefined; stop(): void };
 
-/** State that all streams share. */
+/** The state shared by all streams. */
 type Hub = {
   readonly parts: HubParts;
   readonly addresses: Map<Hex, FollowedAddress>;
@@ -353,7 +353,7 @@ type From = { readonly client: string; readonly network: string };
 const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
 
 /**
- * Counts streams. The limits per address, client, and network prevent any of them from using up all
+ * Counts streams. Because of the limits, no single address, client, or network can use up all
  * streams.
  */
 function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: EventLimits) {

@@ -48,8 +48,8 @@ export type Statuses = {
 };
 
 /**
- * Returns functions that read statuses for responses. A status consists of the state on the chain,
- * the executor's progress, and information from the service.
+ * Returns functions that read the statuses for the service's responses and event streams. A status
+ * consists of the state on the chain, the executor's progress, and information from the service.
  */
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk, statusReader } = parts;
@@ -151,9 +151,9 @@ const showWrongToken = (
 const settledTimesMax = 20_000;
 
 /**
- * Returns a function that reads the time of an address's execution. If the address was not
- * executed, the function reads the time of its first recovery. Returns the block's timestamp in
- * Unix seconds. Returns null if neither happened, or if no node responds.
+ * Returns a function that reads when an address's calls were executed. If they were not executed,
+ * the function reads when the address was first recovered. Returns the block's timestamp in Unix
+ * seconds. Returns null if neither happened, or if no node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);

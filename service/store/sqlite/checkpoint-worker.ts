@@ -9,14 +9,14 @@ import { connect } from "./connect.ts";
 
 const intervalMs = 250;
 /**
- * Above this size in pages of 4 KiB, the log is restarted from its beginning. The restart blocks
- * writers while the last few pages are copied.
+ * If the log has more than this number of 4 KiB pages, it is restarted: SQLite writes to it from
+ * the beginning again. The restart blocks writers while the last few pages are copied.
  */
 const logPagesMax = 16_384;
 /**
- * The maximum time for which a restart of the log waits for connections that read the log. Writers
- * are blocked during this wait, so the limit is low. If the limit is exceeded, the next checkpoint
- * tries to restart the log again.
+ * The log can restart only when no connection is reading it. This is the maximum time to wait for
+ * these readers. Writers are blocked during this wait, so the limit is low. If the limit is
+ * exceeded, the next checkpoint tries to restart the log again.
  */
 const readersMsMax = 20;
 

@@ -13,7 +13,7 @@ export type StatementOutcome =
   | { changes: number; lastInsertRowid: number | bigint }
   /** An error from SQLite, with SQLite's error code. */
   | { code: string; message: string }
-  /** An error that is not from SQLite, for example because a parameter has an unsupported type. */
+  /** Any other error, for example about a parameter with an unsupported type. */
   | { error: unknown };
 
 const { file } = workerData as { file: string };
@@ -21,9 +21,9 @@ const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 /**
- * The time after a commit in which this thread does not take the write lock again. In this time,
- * the thread that saves records can take the lock. That thread tries each millisecond. SQLite
- * itself does not give the lock to the connection that has waited longest.
+ * After a commit, this thread waits for this time before it takes the write lock again. Meanwhile,
+ * the thread that saves records can take the lock. That thread tries to take the lock each
+ * millisecond. SQLite itself does not give the lock to the connection that has waited longest.
  */
 const pauseMs = 2;
 let freedAt = 0;

@@ -1,4 +1,4 @@
-// Commits new records to SQLite in a separate thread, with their owners and references. The main
+// Commits new records, their owners, and their references to SQLite in a separate thread. The main
 // thread processes the next requests in the meantime. In bench/http.ts, this thread increases the
 // create requests per second by 6 % to 25 %. The separate thread also prevents a deadlock. The main
 // thread could otherwise block while it waits for the write lock. Then nothing would continue the
@@ -19,7 +19,10 @@ export type WriteAnswer =
   | { failure: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
-/** After this number of rows, a transaction gets no more groups of records. */
+/**
+ * If a transaction has this number of rows, further groups of records wait for the next
+ * transaction.
+ */
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
@@ -81,8 +84,8 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
 /**
  * Saves the record and its owner.
  *
- * @returns "now" for a new owner, "before" for an existing owner, or "other_terms" for other stored
- * terms
+ * @returns "now" if the account is a new owner, "before" if it already was an owner, or
+ *   "other_terms" if the database has different terms for this address
  */
 function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
   const { address, terms, accountId, createdAtMs } = row;

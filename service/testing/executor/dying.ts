@@ -48,8 +48,8 @@ function mortal(core: Parts): Parts {
   };
 }
 
-// Opens the database like an operator's command. The test has already opened the database as a
-// server, and SQLite allows only one server.
+// Opens the database without the server's lock, as an operator's command does. The test has already
+// opened the database as a server, and SQLite allows only one server.
 const store = await openStore(JSON.parse(place), false);
 const [core] = openParts(partsFor(store, readChains(chainsFile)), new AbortController().signal);
 await run(mortal(core as Parts), { aborted: false });

@@ -11,7 +11,8 @@ import Database from "better-sqlite3";
 const [, when, what] = /^(before|after) (.+)$/.exec(process.env.KILL_AT!)!;
 
 /**
- * Kills the process with SIGKILL if KILL_AT contains `moment`, followed by the beginning of `done`.
+ * Kills the process with SIGKILL if the first word of KILL_AT is `moment`, and `done` starts with
+ * the rest of KILL_AT.
  */
 function killAt(moment: "before" | "after", done: string): void {
   if (moment === when && done.startsWith(what!)) process.kill(process.pid, "SIGKILL");

@@ -9,7 +9,8 @@ import type { LaunchOptions } from "../../launch/parts.ts";
 import type { BareChain } from "./bare-chain.ts";
 
 /**
- * Starts a launch. Pays the launch's address when the launch reports that no payment has arrived.
+ * Starts a launch. When the launch's output says that it waits for a payment, this function pays
+ * the launch's address.
  */
 export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {}) {
   const options = { chainName: "base-sepolia", keyFile: chain.keyFile, rpcUrls: [] };
@@ -58,7 +59,10 @@ export function runLaunch(chain: BareChain, change: Partial<LaunchOptions> = {})
 export const journalPath = ({ config }: BareChain) =>
   join(config.dataDirectory, "launch-84532.json");
 
-/** Returns the launch's state from its journal, or an empty state without a journal. */
+/**
+ * Returns the launch's state from its journal. If there is no journal, returns a state without
+ * transactions.
+ */
 export function journalOf(chain: BareChain): LaunchState {
   const file = journalPath(chain);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));

@@ -45,8 +45,8 @@ type Sql = RawBuilder<unknown>;
 type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
 /**
- * Returns SQL for a row's time. All rows have different times. The times of successive rows are far
- * apart.
+ * Returns an SQL expression for the time of row `i`. All rows have different times. The times of
+ * successive rows are far apart.
  */
 const atOf = ({ span }: Rows) => sql`(${int(began)} + (i * 514229 % ${int(span)}) * 1000)`;
 const int = (value: number) => sql.raw(String(value));

@@ -11,17 +11,17 @@ import { turnMsMax, turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";
 
 /**
- * The results by operation, in milliseconds. Each round has a longest turn of the event loop.
- * `least`, `p50`, and `max` are the minimum, median, and maximum of these turns. `statement` is the
- * median duration of the slowest statement.
+ * The results by operation, in milliseconds. In each round, only the longest turn of the event loop
+ * counts. `least`, `p50`, and `max` are the minimum, median, and maximum of these turns.
+ * `statement` is the median duration of the slowest statement.
  */
 export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
 
 const roundsMax = 21;
 /**
- * An operation is repeated until its rounds have taken this time in total, or `roundsMax` times.
- * The minimum is `roundsMin` rounds if the longest turn of each round exceeds {@link turnMsMax}. A
- * search of a million rows takes half a minute, in thousands of turns.
+ * An operation is repeated until its rounds have taken this time in total, or `roundsMax` times. If
+ * every round so far had a turn longer than {@link turnMsMax}, the operation is repeated at least
+ * `roundsMin` times. A search of a million rows takes half a minute, in thousands of turns.
  */
 const enoughMs = 5_000;
 const roundsMin = 3;

@@ -6,7 +6,9 @@ export const turnMsMax = 5;
 /** Shorter turns are not stored, because an operation can have more than a million turns. */
 const storedMsMin = 0.5;
 
-/** A turn of the event loop, and the processor time of its thread. All times in milliseconds. */
+/**
+ * One turn of the event loop. `usedMs` is the processor time that the thread used during the turn.
+ */
 type Turn = { beganMs: number; endedMs: number; usedMs: number };
 
 /**

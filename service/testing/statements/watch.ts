@@ -17,8 +17,8 @@ export type Seen = { text: string; values: unknown[]; ms: number[] };
  */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
-  // Caches the shape of each text. The shape of a long text takes milliseconds to compute, which
-  // must not be measured.
+  // Caches the result of `shapeOf` for each statement. For a long statement, `shapeOf` takes
+  // milliseconds, which must not be measured.
   const shapes = new Map<string, string>();
   const keep = (text: string, values: unknown[], ms: number) => {
     const key = shapes.get(text) ?? shapeOf(text);

@@ -1,7 +1,8 @@
-// A rule for the order of webhook deliveries without lanes. Control tests use this rule to show the
-// effect of the lanes. All endpoints share one pool of slots (simultaneous requests). Endpoints get
-// slots in the order in which they become due. The number of slots per account is not limited.
-// After a failed delivery, the endpoint is treated as before.
+// A rule that decides the order of webhook deliveries. Unlike the service's rule, it has no lanes.
+// Control tests use this rule to show the effect of the lanes. All endpoints share one pool of
+// slots (simultaneous requests). Endpoints get slots in the order in which they become due. The
+// number of slots per account is not limited. A failed delivery does not change the endpoint's
+// state (`standingAfter`).
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 

@@ -139,8 +139,8 @@ export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 /**
  * Stores the results of requests in one transaction, and updates the deliveries and endpoints. The
  * call is idempotent, because each attempt is stored only once. The number of SQL statements does
- * not depend on the number of results, unless an outage ends. So a transaction with many results
- * remains short.
+ * not grow with the number of results. The only exception is a result that ends an endpoint's
+ * outage. So a transaction with many results remains short.
  *
  * @returns the outcomes, in the order of `finished`
  */

@@ -1,5 +1,5 @@
-// Tests that an endpoint waits for at most one turn of each other endpoint, regardless of their
-// backlogs. The test decides when each request is answered.
+// Tests the turns of endpoints. While an endpoint waits, every other endpoint gets at most one
+// turn, regardless of its backlog. The test decides when each request is answered.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -45,7 +45,7 @@ type Hands = {
   ledger: ReturnType<typeof openLedger>;
   desk: ReturnType<typeof openDesk>;
   fence: Fence;
-  /** The addresses for operations that handle many addresses. */
+  /** The addresses that the operations read and write. */
   many: Hex[];
 };
 

@@ -103,7 +103,7 @@ export function observer({ store, nowMs, crowd }: World): Operations {
   };
 }
 
-/** Runs the observer until its first request to the chain, which does not respond. */
+/** Runs the observer until its first request to the chain. This request fails. */
 async function observerPass(store: Store): Promise<void> {
   const chain = {
     chainId: chains.many,

@@ -9,8 +9,8 @@ import { addressOf } from "../account.ts";
 export type Operations = Record<string, () => Promise<unknown>>;
 
 /**
- * `size` is the number of rows that the account `many` has. `crowd` is the number of items in
- * statements that handle many items.
+ * `size` is the number of rows that the account `many` has. `crowd` is the number of addresses, or
+ * other items, in a bulk operation.
  */
 export type World = { store: Store; size: number; nowMs: number; crowd: number };
 
