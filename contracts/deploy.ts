@@ -74,7 +74,7 @@ export async function deployOnce(
  * The nonce, gas limit, and gas price of the transaction are fixed. So the function first estimates
  * the transaction. If the transaction would fail, the function sends nothing, not even the funds.
  *
- * @throws an error whose message states the reason and the alternative
+ * @throws an error whose message states the reason and, in most cases, suggests what to do
  */
 export async function bringDeployer(sender: Sender): Promise<void> {
   const { address, fundingWei, sender: keylessSender, transaction } = deterministicDeployer;
@@ -113,7 +113,7 @@ const alternatives =
  * Checks that the deployer's keyless transaction would succeed, if the chain lacks the deployer.
  * Sends nothing.
  *
- * @throws an error whose message states the reason and the alternative
+ * @throws an error whose message says why the transaction would fail and suggests what to do
  */
 export async function assertDeployerDeployable(sender: Client): Promise<void> {
   const { address, creationCode, sender: keylessSender, gasMax, gasPrice } = deterministicDeployer;

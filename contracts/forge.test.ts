@@ -13,7 +13,7 @@ const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;
 /** The minimum number of calls per invariant. */
 const callsMin = isLong ? 10_000 : 500;
 
-describe("the Solidity tests that forge runs", () => {
+describe("the Solidity tests, run by `forge test`", () => {
   // Runs forge once for all tests, because each run starts the compiler and compiles the tests.
   const { exitCode, output } = runForge("test", ["test"], runs);
 

@@ -17,7 +17,8 @@ export const localChainId = 31_337;
 /** The address of PaymentFactory on every chain. EIP-55. */
 export const factoryAddress = deployment.factory as Hex;
 /**
- * To deploy the factory, send this code after {@link factorySalt} to the deterministic deployer.
+ * The factory's creation code. To deploy the factory, call the deterministic deployer. The call's
+ * data is {@link factorySalt} followed by this code.
  */
 export const factoryCreationCode = deployment.creationCode as Hex;
 /** keccak256 of the code at {@link factoryAddress}. */
@@ -25,9 +26,9 @@ export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
 /** The bytes of a vault's init code before the intent's terms. */
 export const initCodePrefix = deployment.prefix as Hex;
 /**
- * keccak256 of the code at a vault whose calls ran, on every chain. The code at a closed vault,
- * whose calls can never run, has {@link closedCodeHash}. So the code's hash shows without any log
- * whether the calls ran.
+ * keccak256 of the code at a vault whose calls ran. The hash is the same on every chain. The calls
+ * of a closed vault can never run. The hash of its code is {@link closedCodeHash}. So the hash of a
+ * vault's code shows without any log whether the calls ran.
  */
 export const executedCodeHash = deployment.executedCodeHash as Hex;
 export const closedCodeHash = deployment.closedCodeHash as Hex;

@@ -32,7 +32,10 @@ const added = ["instance", "job", "le"];
 const words = new Set(["by", "on", "and", "or", "sum", "min", "max", "rate", "increase", "absent"]);
 words.add("histogram_quantile");
 
-/** @returns the unknown metrics of a PromQL expression, and labels that none of its metrics has */
+/**
+ * Returns the faults of a PromQL expression: unknown metrics, and labels that none of the
+ * expression's metrics have.
+ */
 function faultsOf(expression: string): string[] {
   const bare = expression.replaceAll(/"[^"]*"/g, '""');
   const names = [...bare.matchAll(/[a-z][a-z_]*[a-z0-9_]*(?=\s*[{[)>=*/ ]|$)/g)].map(([n]) => n);

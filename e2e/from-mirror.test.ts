@@ -1,6 +1,6 @@
 // Tests an executor without the service. The executor reads records from four mirrors, and executes
-// addresses that pay a tip. One mirror is honest, and one returns wrong records. One never
-// responds, and one has no list of records.
+// intents that pay a tip. One mirror is honest, and one returns wrong records. One never responds,
+// and one has no list of records.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -125,7 +125,8 @@ const executionOf = ({ intent }: AddressRecord) => toHex(encodeExecution(intent)
 
 /**
  * Returns the lowest gas limit at which all calls succeed, but the factory's gas check reverts.
- * Without this check, a gas estimate would choose this limit. The limit is a multiple of 10,000.
+ * Without this check, a gas estimate would return about this limit. The limit is a multiple of
+ * 10,000.
  */
 async function leastContent({ name, address }: Target, record: AddressRecord): Promise<bigint> {
   for (let gas = 100_000n; gas < 2_000_000n; gas += 10_000n) {

@@ -12,7 +12,10 @@ const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], 
 
 const withToken = (change: object) => ({ ...chain, tokens: [{ ...token, ...change }] });
 
-/** Returns whether the service accepts the chain, and whether the page shows it with a token. */
+/**
+ * Returns whether the service accepts the chain, and whether the page accepts both the chain and
+ * its token.
+ */
 function compare(value: object): { accepted: boolean; shown: boolean } {
   let accepted = true;
   try {

@@ -122,8 +122,8 @@ export class ExecutableAddressElement extends Base {
   }
 
   /**
-   * Loads the wallet code. Only this code knows whether a payment is pending. The element therefore
-   * shows no QR code until the code is loaded.
+   * Loads the wallet module. Only this module knows whether a payment is pending. The element
+   * therefore shows no QR code until the module is loaded.
    */
   async #openWallets(baseUrl: string, signal: AbortSignal) {
     const loaded = await import("./drawing/draw-wallet.ts").catch(() => undefined);

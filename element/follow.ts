@@ -129,7 +129,8 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
  * - The page was hidden or frozen.
  *
  * @param wake called with true after the device slept or was offline: messages are probably lost.
- *   Called with false after the page was hidden or frozen: messages may only be late
+ *   Called with false after the page was hidden or frozen: messages may be late, but are not
+ *   necessarily lost
  * @param onTick called every second while the page runs
  * @returns a function that stops watching
  */

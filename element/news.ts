@@ -29,8 +29,8 @@ export type News = {
    */
   silentSeconds(): number;
   /**
-   * The estimated time of the chain, in Unix seconds. Adds the time since the newest block arrived
-   * to that block's time.
+   * The estimated time of the chain, in Unix seconds. This is the newest block's timestamp plus the
+   * seconds since the page received it.
    */
   chainSeconds(): number | undefined;
 };

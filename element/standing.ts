@@ -58,7 +58,7 @@ export type Offer = {
   /**
    * Whether to show the payment options immediately. If the options are hidden, the payment page
    * explains the reason. The page shows hidden options after the payer confirms, unless the calls
-   * can no longer run. The element never shows hidden options, and links to the payment page
+   * can no longer run. The element does not offer this confirmation. It links to the payment page
    * instead.
    */
   isPayable: boolean;
@@ -144,8 +144,9 @@ export type WrongTokenNews = {
   /** For example, "25 USDC.e". */
   held: string;
   /**
-   * The key of an element text. `wrongTokenLater` means that the token stays at the address while
-   * the address is open. `wrongTokenNow` means that the token is being returned.
+   * The key of the text that says what happens to the token. `wrongTokenLater` means that the token
+   * stays at the address while the address is open. `wrongTokenNow` means that the token is being
+   * returned.
    */
   fate: "wrongTokenLater" | "wrongTokenNow";
 };

@@ -56,7 +56,7 @@ const isFunction = new RegExp(`^(${declaration}|${value}${arrow})`);
 const isComment = /^\s*(\/\/\/?|\/\*\*?|\*)/;
 
 describe("the source files", () => {
-  test("every short file that only one file imports has a stated reason", () => {
+  test("every short file with only one importer has a stated reason to be separate", () => {
     const small = production.filter((path) => countImporters(path) === 1 && countLines(path) <= 60);
     assert.deepEqual(small.toSorted(), Object.keys(smallFiles).toSorted());
   });

@@ -153,7 +153,7 @@ function noChain(rpcUrl: string): never {
   throw new Error(`No chain responds at ${rpcUrl}. Is npm start still running?`);
 }
 
-/** @throws {Error} with the usage or the expected amount */
+/** @throws {Error} if the arguments are invalid. The message explains the correct arguments */
 function payment(words: string[]): Given {
   // An amount that starts with "-" gets the message for invalid amounts, not the usage message.
   const thenExecute = words.includes("--execute");

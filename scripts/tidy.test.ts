@@ -223,8 +223,8 @@ describe("imports between folders", () => {
 });
 
 /**
- * Returns the imports between folders. In a folder with subfolders, each file counts as a folder.
- * Such a file could be moved into a subfolder.
+ * Returns the imports between folders. In a folder with subfolders, each file is treated as if it
+ * were in its own subfolder.
  */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));

@@ -93,7 +93,7 @@ describe("readConfig rejects", () => {
     });
   }
 
-  test("nothing if all variables, such as PATH, belong to other programs", () => {
+  test("no variable of another program, such as PATH", () => {
     assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
   });
 

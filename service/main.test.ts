@@ -323,7 +323,7 @@ describe("a server after SIGTERM", () => {
     assert.equal(last[1].seconds, 1);
   });
 
-  test("ignores a second signal within a second, which npm sends", onlyLong, async () => {
+  test("ignores the duplicate signal that npm sends within a second", onlyLong, async () => {
     const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
     const ended = once(server.process, "close");
     server.process.kill("SIGINT");

@@ -82,8 +82,8 @@ async function recordDone(
 }
 
 /**
- * Returns the new state of an order to which a proved fact is applied. An executed order stays
- * executed if money is returned later.
+ * Applies a proved fact to the state of an order, and returns the new state. An executed order
+ * stays executed if money is returned later.
  */
 function nextState(state: OrderState, fact: ProvedEvent): OrderState {
   switch (fact.fact) {

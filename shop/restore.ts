@@ -69,9 +69,9 @@ export function openRestore(parts: RestoreParts) {
     adopt,
     restoreNewest,
     /**
-     * Returns the order of an event's address, and restores the order if it is missing. First
-     * restores the newest lost orders from the service's list. Otherwise, a forged event could
-     * choose between several addresses with the same reference.
+     * Returns the shop's order for the address in an event. Restores the order if the store lacks
+     * it. First restores the newest lost orders from the service's list. Otherwise, a forged event
+     * could choose between several addresses with the same reference.
      */
     async restoreOne(named: NamedAddress): Promise<ShopOrder | undefined> {
       await restoreNewest();

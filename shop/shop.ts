@@ -49,8 +49,8 @@ export type ShopOptions = ProveEventOptions & {
    * as native coin, the fact is `held`. The fact `held` contains the current balance but no
    * transaction hash. Deliver goods in `deliver`, not in `onPayment`. The shop may call `onPayment`
    * more than once for a payment. Use the transaction hash and the token as an idempotency key. If
-   * a transaction contains two payments in the same token, the shop calls `onPayment` twice. The
-   * fact of each call contains both amounts.
+   * a transaction contains two payments in the same token, the shop calls `onPayment` twice. In
+   * each call, `fact` contains both amounts.
    */
   onPayment?(order: ShopOrder, fact: Paid): unknown;
   /**

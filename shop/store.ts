@@ -79,5 +79,5 @@ export type ShopStore = {
   endEvent(claim: string): MaybePromise<void>;
 };
 
-/** Returns the address in lower case. Stores compare lowercase addresses. */
+/** Returns the address in lower case. The shop's store compares addresses in lower case. */
 export const addressKey = (address: Hex): string => address.toLowerCase();

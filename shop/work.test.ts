@@ -43,7 +43,10 @@ describeOnEach(
         delivered.push(reference);
       };
 
-    /** Each function returns an event at which a loop that processes events in order would stop. */
+    /**
+     * Each function returns an event that cannot be processed. It would stop a loop that processes
+     * events in order.
+     */
     const poisons: Record<string, (shop: ReturnType<typeof openShop>) => Promise<ServiceEvent>> = {
       async "whose goods cannot be delivered"(shop) {
         const order = await paidOrder(shop);

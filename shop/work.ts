@@ -114,7 +114,7 @@ export function openWork(parts: WorkParts) {
 async function processEvent(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
   const { address } = event.data;
   const order = (await parts.store.findByAddress(address)) ?? (await parts.restoreOne(event.data));
-  // Without an order, this shop did not request the address. There is nothing to do.
+  // If no order is found, the address does not belong to this shop. There is nothing to do.
   if (!order) return true;
   const { rpcs, quorum, confirmations, factory, keccak } = parts;
   const fact = await proveEvent(event, order.record, {

@@ -46,7 +46,7 @@ const lies: Record<string, (result: never) => unknown> = {
 /** The methods for which the lying node currently returns wrong results. */
 let lying = new Set(Object.keys(lies));
 
-describe("the command line without the service, with one lying node of three", () => {
+describe("the command line without the service, if one of three nodes lies", () => {
   let world: World;
   let liar: Awaited<ReturnType<typeof startProxy>>;
   let others: Awaited<ReturnType<typeof startProxy>>[];

@@ -74,7 +74,7 @@ describe("createClient", () => {
       );
   });
 
-  test("createClient refuses an API key with an HTTP URL of another machine", () => {
+  test("createClient refuses an API key if `baseUrl` is an HTTP URL of another machine", () => {
     const { apiKey, clientId } = credentials;
     const sentence = "baseUrl: expected https for an API key, found http";
     for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])

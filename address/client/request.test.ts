@@ -212,7 +212,7 @@ describe("the options of a client and of its calls", () => {
     }
   });
 
-  test("a call sends the headers from the client's and its own options", async () => {
+  test("a call sends the client's headers, except headers that the call replaces", async () => {
     const client = open({ headers: { "X-Shop": "one", Traceparent: "00" } });
     await client.chains({ headers: { "x-shop": "two" } });
     const { headers } = seen[0]!;

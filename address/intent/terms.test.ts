@@ -232,7 +232,7 @@ describe("decodeExecutions", () => {
     );
   });
 
-  test("a batch with a changed byte is invalid, or viem decodes the same intents", () => {
+  test("if a byte of a batch changes, decodeExecutions rejects it or agrees with viem", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     fc.assert(
       fc.property(batches, change, (drawn, { at, by }) => {

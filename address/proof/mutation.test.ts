@@ -59,7 +59,7 @@ describe("tampered proofs", () => {
     return copy;
   };
 
-  test("unchanged proofs are accepted", () => {
+  test("control: the original proofs are accepted", () => {
     for (const each of cases) assert.ok(isAccepted(each));
   });
 

@@ -260,7 +260,7 @@ test("agreeOnReceipt throws if the nodes do not have the receipt's blocks", asyn
   await world.stop();
 });
 
-describe("makeReceipt with several nodes", () => {
+describe("makeReceipt with one or two nodes", () => {
   let world: Awaited<ReturnType<typeof startWorld>>;
   let record: Awaited<ReturnType<typeof world.newRecord>>;
   let honest: Rpc;

@@ -1,7 +1,7 @@
 // Measures the receipt gas of executions on anvil under Prague's rules. For comparison, also
 // measures a lower bound: the same calls without any check (limit.ts). Each vault receives the
-// exact amount. The recipients already have tokens, like the wallet of a shop that has sold before.
-// Run `npm run bench -w contracts`. With `-- --write`, the bench writes the figures to
+// exact amount. Each recipient already has a token balance, as a shop's wallet usually does. Run
+// `npm run bench -w contracts`. With `-- --write`, the bench writes the figures to
 // snapshots/gas.json. bench.test.ts compares its own figures with this file.
 
 import { writeFileSync } from "node:fs";

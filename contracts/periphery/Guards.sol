@@ -17,10 +17,10 @@ contract Guards {
 
     /// @notice Reverts unless at least `gas` is left for this call. The vault needs at least 64/63
     /// of `gas` before this call. A call can pass on at most 63/64 of the remaining gas (EIP-150).
-    /// @dev Put this call before the call of a target that reads `gasleft()` and does less work
-    /// with little gas. `gas` must be higher than the gas that the target needs, because the
-    /// factory uses gas between the calls. The difference grows with the target's arguments. It is
-    /// less than 2,000 gas for short arguments, and 6,681 gas for 23,000 bytes.
+    /// @dev Call this function before a target that reads `gasleft()` and does less work with
+    /// little gas. `gas` must be higher than the gas that the target needs, because the factory
+    /// uses gas between the calls. The difference grows with the target's arguments. It is less
+    /// than 2,000 gas for short arguments, and 6,681 gas for 23,000 bytes.
     function requireGas(uint256 gas) external view {
         uint256 found = gasleft();
         if (found < gas) revert TooLittleGas(gas, found);

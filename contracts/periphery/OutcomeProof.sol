@@ -7,8 +7,8 @@ import {RLP} from "@openzeppelin/contracts/utils/RLP.sol";
 import {TrieProof} from "@openzeppelin/contracts/utils/cryptography/TrieProof.sol";
 import {Fate, Outcome} from "./Outcome.sol";
 
-/// @notice Reports block hashes of another chain. Examples are an L2's view of its L1 and a light
-/// client.
+/// @notice Reports block hashes of another chain. Examples are a light client, and a contract on an
+/// L2 that knows the block hashes of its L1.
 interface IBlockHashOracle {
     /// @return hash zero if the hash is not known
     function blockHash(uint256 blockNumber) external view returns (bytes32 hash);

@@ -11,8 +11,8 @@ import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 /// returned or reverted with. `before` and `later` are arrays of Balance. A creation returns at
 /// most 24,576 bytes.
 contract Meter {
-    /// @dev The gas for reading one balance. Circle's proxied tokens need 10,000. If a token burns
-    /// all of this gas, the balance is unknown.
+    /// @dev The gas for reading one balance. Circle's proxied tokens need 10,000 gas. If a token
+    /// burns all of this gas, the balance is unknown.
     uint256 private constant BALANCE_GAS = 50_000;
     uint256 private constant ANSWER_BYTES_MAX = 512;
 

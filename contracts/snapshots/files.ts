@@ -54,7 +54,7 @@ pragma solidity 0.8.37;
 
 /// @dev PaymentFactory, at this address on every chain.
 address constant FACTORY = ${of.factory};
-/// @dev keccak256 of the code at a vault whose calls ran, on every chain.
+/// @dev keccak256 of the code at a vault whose calls ran. The hash is the same on every chain.
 bytes32 constant EXECUTED_CODE_HASH =
     ${of.executedCodeHash};
 /// @dev keccak256 of the code at a vault that was closed, whose calls can never run.

@@ -53,13 +53,14 @@ struct Intent {
 ///
 /// If one of these assumptions is false, money can go to places that the intent does not name:
 ///
-/// 1. The payers agree to the intent's calls. The calls run as the vault, with its whole balance,
-///    not only `amount`. If the calls leave an unused allowance, its spender can take money that
-///    arrives later, before a recovery. So approve exactly the amount that the calls spend.
+/// 1. The payers agree to the intent's calls. The vault makes the calls, so they can spend its
+///    whole balance, not only `amount`. If the calls leave an unused allowance, its spender can
+///    take money that arrives later, before a recovery. So approve exactly the amount that the
+///    calls spend.
 /// 2. A target's function does what its signature says. A selector has only 4 bytes. With about
 ///    2^32 tries, anyone can find a harmless signature with the selector of a harmful function. A
-///    target without the function runs its fallback instead. If the fallback succeeds, the call
-///    counts as run.
+///    target without the function runs its fallback instead. If the fallback does not revert, the
+///    factory treats the call as successful.
 /// 3. A target has the same effect for every caller, at every time, and with any gas. A call that
 ///    succeeds with less than a quarter of its gas left is reverted ({TooLittleGas}). Some targets
 ///    continue after an inner call has run out of gas (`try`/`catch`, tolerant multicalls). The
@@ -68,13 +69,14 @@ struct Intent {
 ///    does not protect a target that passes a share of its gas to an inner call. A swap without a
 ///    minimum result can be exploited by trades before and after it.
 /// 4. A target reverts if it fails. Return values count only for ERC-20's transfer, transferFrom,
-///    and approve. Any other function counts as run if it does not revert, even if it returns an
-///    error code. For example, `mint` of Compound v2 returns 13 if it did nothing.
+///    and approve. Any other function counts as successful if it does not revert, even if it
+///    returns an error code. For example, `mint` of Compound v2 returns 13 if it did nothing.
 /// 5. A target is still a contract when the calls run. With EIP-7702, an account can delegate its
 ///    calls to an address without code. The factory treats this account as a contract, because the
-///    account itself has code. A call of this account counts as run, but does nothing.
-/// 6. The token's balances are true and change only by its own rules. A token that rebases, takes a
-///    fee, or is paused can leave less than `amount`. The vault then waits, and expires.
+///    account itself has code. A call to this account succeeds, but does nothing.
+/// 6. The token reports correct balances. They change only by the token's own rules. A token that
+///    rebases, takes a fee, or is paused can leave less than `amount`. The vault then waits, and
+///    expires.
 /// 7. The chain's CREATE2 works as on Ethereum. `recovery` has the same owner on every chain. Money
 ///    sent on a wrong chain goes to `recovery` on that chain. The chain has MCOPY (Cancun). Without
 ///    MCOPY, the factory cannot be created.
@@ -82,7 +84,7 @@ struct Intent {
 /// If one of these assumptions is false, money can stay in the vault longer. It can go only to
 /// places that the intent names:
 ///
-/// 8. Someone executes before the expiry, at a moment when every call succeeds.
+/// 8. Someone executes the intent before the expiry, at a moment when every call succeeds.
 /// 9. The block's time is close to real time. Arbitrum's sequencer can be 24 hours behind and 1
 ///    hour ahead. Leave that margin before an expiry on Arbitrum. If a chain halts until after the
 ///    expiry, the vault is CLOSED.
@@ -106,9 +108,9 @@ struct Intent {
 /// Each event follows the external calls that it reports, because the factory measures the amounts.
 /// A reentrant call cannot exploit this order. The factory has no storage that could be out of
 /// date. CREATE2 creates a vault only once, and a balance can be sent only once. If a token reports
-/// false balances, the amounts in events can be false. A token's hook can recover the whole balance
-/// while a recovery transfers it. If this transfer then returns true, both recoveries emit
-/// {Recovered} for the same movement.
+/// false balances, the amounts in events can be false. During a recovery, a token's hook can start
+/// a second recovery, which sends the whole balance. If the transfer of the first recovery then
+/// returns true, both recoveries emit {Recovered} for the same movement.
 interface IPaymentFactory {
     /// @notice The calls of `vault` ran. `held` and `left` are the vault's balances of the intent's
     /// token before and after the calls.
@@ -134,18 +136,18 @@ interface IPaymentFactory {
     error NotRecoverable(address vault, uint256 expirationTimestamp, uint256 found);
     error AlreadyOver(address vault);
     error Underfunded(address vault, uint256 wanted, uint256 found);
-    /// @notice The call at `index` (from 0) has a target without code.
+    /// @notice The target of the call at `index` has no code. The first call has index 0.
     error NoCode(uint256 index, address target);
-    /// @notice The call at `index` (from 0) reverted. An ERC-20 transfer, transferFrom, or approve
-    /// also fails if it returns neither true nor an empty result. `reason` is the first 256 bytes
-    /// of the result.
+    /// @notice The call at `index` failed. The first call has index 0. A call fails if it reverts.
+    /// An ERC-20 transfer, transferFrom, or approve also fails if it returns a value other than
+    /// true. `reason` is the first 256 bytes of the result.
     error CallFailed(uint256 index, address target, bytes reason);
     /// @notice The call at `index` succeeded, but less than a quarter of its gas was left. An inner
     /// call may therefore have run out of gas without making the whole call fail. A higher gas
     /// limit helps, unless the call uses all gas that it gets. With the limit of EIP-7825
     /// (16,777,216 gas), a call can use at most about 11.8 million.
-    /// @dev The error contains no amounts of gas. They do not show which gas limit is sufficient.
-    /// With a higher limit, the quarter that must be left is also larger.
+    /// @dev The error contains no amounts of gas. They do not show which gas limit is sufficient. A
+    /// higher gas limit also increases the gas that the call must leave unused.
     error TooLittleGas(uint256 index, address target);
     /// @notice `vault` could not be created. The gas ran out, or the vault's own calls tried to
     /// create it.
@@ -156,7 +158,7 @@ interface IPaymentFactory {
     error NotRecovery(address wanted, address found);
     /// @notice The intent is shorter than its seven words (224 bytes). `start` is its position in
     /// the calldata, and `end` is the position of the next argument. {addressOf} also reverts with
-    /// this error if the intent does not start at byte 36.
+    /// this error if the intent does not start at byte 36 of the calldata.
     error NotCanonical(uint256 start, uint256 end);
     /// @notice An item of a batch is neither {execute} nor {recover}. `selector` is the first four
     /// bytes of the item.
@@ -167,23 +169,22 @@ interface IPaymentFactory {
 
     /// @notice Runs the calls of `intent`, once, from its address. Anyone can call this.
     /// @dev Either all calls run or none. During the calls, the vault has no code, like an ordinary
-    /// account. Money that the calls leave stays in the vault for {recover}; nothing is pushed to
-    /// `recovery`.
+    /// account. Money that the calls do not use stays in the vault until someone calls {recover}.
     /// @param intent in the layout of standard ABI encoders, with nothing after it
     /// @return vault the address that made the calls
     function execute(Intent calldata intent) external returns (address vault);
 
-    /// @notice If the vault is over or closed, sends the whole balance of each token to
+    /// @notice If the vault is OVER or CLOSED, sends the whole balance of each token to
     /// `intent.recovery`. The zero address means native coin. Anyone can call this, any number of
     /// times.
-    /// @dev Each token is sent separately, with an equal share of the remaining gas. A token that
-    /// cannot be sent or burns its share causes {RecoveryFailed}. Its balance usually does not
-    /// change. If the vault has no balance of a token, no event is emitted for this token. A gas
-    /// estimate is too low. Set the gas limit to the number of tokens times the gas of the most
-    /// expensive token.
+    /// @dev Each token is sent separately, with an equal share of the remaining gas. If a token's
+    /// transfer fails or runs out of gas, {RecoveryFailed} is emitted. The vault's balance of this
+    /// token usually does not change. If the vault has no balance of a token, no event is emitted
+    /// for this token. A gas estimate is too low. Set the gas limit to the number of tokens times
+    /// the gas of the most expensive token.
     /// @param intent as in {execute}
-    /// @param tokens the tokens to send, in this order. A repeated token sends only the remaining
-    /// balance
+    /// @param tokens the tokens to send, in this order. If a token is listed twice, only its
+    /// remaining balance is sent the second time
     /// @return vault the address that sends the tokens
     function recover(Intent calldata intent, address[] calldata tokens)
         external
@@ -201,8 +202,8 @@ interface IPaymentFactory {
     /// @return vaults the vault of each item, in this order, or the zero address if the item failed
     function batch(bytes[] calldata items) external returns (address[] memory vaults);
 
-    /// @notice Makes any call from a vault that is over or closed. Only the intent's `recovery` may
-    /// call this.
+    /// @notice Makes any call from a vault in the state OVER or CLOSED. Only the intent's
+    /// `recovery` may call this.
     /// @param intent as in {execute}
     /// @param target the address that the vault calls; can be any address
     /// @param value wei of the vault's coin
@@ -221,7 +222,8 @@ interface IPaymentFactory {
     function addressOf(Intent calldata intent) external view returns (address vault);
 
     /// @notice Returns the vault of `terms`, whether or not they encode an intent.
-    /// @param terms `abi.encode(intent)`, at most 24,576 bytes, as in the other {addressOf}
+    /// @param terms `abi.encode(intent)`, at most 24,576 bytes. The other {addressOf} has the same
+    /// limit
     /// @return vault its address, with or without code
     function addressOf(bytes calldata terms) external view returns (address vault);
 }

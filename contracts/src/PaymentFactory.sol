@@ -19,7 +19,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     function execute(Intent calldata intent) external returns (address vault) {
         bytes memory initCode = bytes.concat(PREFIX, msg.data[4:]);
         vault = _addressOf(initCode);
-        // Creating the vault again would also fail, but would burn all the gas.
+        // Without this check, CREATE2 would fail and burn all the gas.
         if (vault.code.length != 0) {
             // An item of a batch does not fail if its vault was already executed.
             if (msg.sender == address(this) && vault.code.length == EXECUTED_BYTES) return vault;
@@ -134,10 +134,10 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return (false, abi.encodeWithSelector(NotAnItem.selector, selector));
     }
 
-    /// @dev Returns the vault if it is over. Otherwise closes the vault without running its calls,
-    /// or reverts if the vault is still open. The vault's terms are the word 32 (the offset), and
-    /// the calldata from the intent's start to `end`. The caller can choose the words after `end`.
-    /// The seven words at the start of the intent must therefore be before `end`.
+    /// @dev Returns the vault if it already has code. Otherwise closes the vault without running
+    /// its calls, or reverts if the vault is still open. The vault's terms are the word 32 (the
+    /// offset), and the calldata from the intent's start to `end`. The caller can choose the words
+    /// after `end`. The seven words at the start of the intent must therefore be before `end`.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
         uint256 start = _argument(0);
         if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);
@@ -205,8 +205,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return address(uint160(uint256(hash)));
     }
 
-    /// @dev Returns the byte of the calldata at which the argument `index` starts. The head of this
-    /// argument must be an offset.
+    /// @dev Returns the position of the argument `index` in the calldata, in bytes. The head of
+    /// this argument must be an offset.
     function _argument(uint256 index) private pure returns (uint256 start) {
         return 4 + uint256(bytes32(msg.data[4 + 32 * index:]));
     }

@@ -33,11 +33,11 @@ abstract contract Vault {
         hex"5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";
 
     /// @dev The two halves of a vault's permanent code. Between the halves is the factory's address
-    /// without its first four bytes, which are zero. If the factory calls, the code calls the
-    /// factory with DELEGATECALL and returns the result. If anyone else calls, the code accepts
-    /// native coin and does nothing. The code also returns the result of a failed DELEGATECALL. A
-    /// check would cost every execution 200 gas per byte of code. {act} fails only if it runs out
-    /// of gas, and the result is then empty.
+    /// without its first four bytes, which are zero. If the caller is the factory, the code runs
+    /// the factory's code with DELEGATECALL and returns the result. For any other caller, the code
+    /// accepts native coin and does nothing. The code does not check whether the DELEGATECALL
+    /// failed. Each byte of such a check would cost every execution 200 gas. {act} fails only if it
+    /// runs out of gas, and the result is then empty.
     ///
     ///     CALLER PUSH16 factory XOR PUSH1 40 JUMPI      another caller: to the end
     ///     CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY         input to memory 0
@@ -54,8 +54,8 @@ abstract contract Vault {
     bytes23 private constant STUB_TAIL = hex"18602857365f5f375f5f365f335af43d5f5f3e3d5ff35b";
     uint256 internal constant EXECUTED_BYTES = 41;
 
-    /// @dev The maximum number of bytes that are copied of a target's result. An `Error(string)`
-    /// with 188 bytes of text fits.
+    /// @dev The maximum number of bytes that the vault copies from a target's result. An
+    /// `Error(string)` with 188 bytes of text fits.
     uint256 private constant RESULT_BYTES_MAX = 256;
     /// @dev A call frame that is d calls below a target may run out of gas. The frames above it
     /// then keep 1 - (63/64)^(d+1) of the target's gas. This share is less than a quarter if d is
@@ -126,7 +126,7 @@ abstract contract Vault {
     }
 
     /// @dev Returns whether a token's result of `size` bytes that starts with `word` means success.
-    /// True means success. An empty result also does, because some tokens are older than ERC-20.
+    /// True means success. An empty result also means success, because some tokens return nothing.
     function _isTrue(uint256 size, bytes32 word) internal pure returns (bool) {
         return size == 0 || (size >= 32 && uint256(word) == 1);
     }

@@ -253,7 +253,8 @@ contract BatchTest is Fixture {
         }
     }
 
-    /// @dev If a target calls `batch` itself, `caller` in the {ItemFailed} events is the target.
+    /// @dev An intent's target can call `batch`. In the {ItemFailed} events, `caller` is then this
+    /// target.
     function test_aBatchWithinAnItem_namesItsOwnCaller() public {
         Batcher batcher = new Batcher(factory);
         Intent memory intent = intentOf(plainCall(address(batcher), "spoil()", ""));

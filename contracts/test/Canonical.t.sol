@@ -20,9 +20,9 @@ contract CanonicalTest is Fixture {
 
     function test_NotCanonical_ifTheTermsAreEmpty_forRecover() public {
         address vault = fundedCut("");
-        // The offsets of the intent and of the tokens point to the same words. Read as tokens, the
-        // words encode a list of one token. Read as an intent, the words contain the attacker's
-        // address as `recovery`.
+        // The offsets of the intent and of the tokens point to the same words. For the argument
+        // `tokens`, the words encode a list of one token. For the argument `intent`, they contain
+        // the attacker's address as `recovery`.
         bytes memory words = abi.encode(1, address(token), 0, 0, THIEF, 0, 0);
         bytes memory data = bytes.concat(factory.recover.selector, abi.encode(64, 64), words);
         refused(data, RECOVER_START, RECOVER_START);
@@ -32,9 +32,9 @@ contract CanonicalTest is Fixture {
     function test_NotCanonical_ifTheTermsAreEmpty_forRescue() public {
         address vault = fundedCut("");
         bytes memory theft = abi.encodeCall(token.transfer, (THIEF, AMOUNT));
-        // The offsets of the intent and of the data point to the same words. Read as data, the
-        // words encode a transfer. Read as an intent, the words contain the attacker's address as
-        // `recovery`.
+        // The offsets of the intent and of the data point to the same words. For the argument
+        // `data`, the words encode a transfer. For the argument `intent`, they contain the
+        // attacker's address as `recovery`.
         bytes memory words = abi.encodePacked(
             uint256(68), theft, bytes28(0), uint256(uint160(THIEF)), bytes32(0), bytes32(0)
         );
@@ -53,8 +53,8 @@ contract CanonicalTest is Fixture {
             }
             address vault = fundedCut(part);
             // The attacker appends words to the terms. The appended words encode an empty list of
-            // tokens. The attacker's address follows at every position where the factory could read
-            // `recovery`.
+            // tokens. After this list, the words contain the attacker's address at every position
+            // where the factory could read `recovery`.
             bytes memory words = abi.encode(0, 0, 0, 0, THIEF, THIEF, THIEF, THIEF, THIEF);
             refused(
                 bytes.concat(factory.recover.selector, abi.encode(64, 64 + cut), part, words),

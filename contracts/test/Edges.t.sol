@@ -48,7 +48,8 @@ contract EdgesTest is Fixture {
         equal(factory.addressOf(intent).code.length, 41, "executed for nothing");
     }
 
-    /// @dev Tests numbers of calls around each power of two, including 32, the library's maximum.
+    /// @dev Executes intents with 1 to 40 calls. Most of these numbers are near a power of two. The
+    /// library allows at most 32 calls.
     function test_everyCallRuns_regardlessOfTheirNumber() public {
         uint256[9] memory counts = [uint256(1), 2, 8, 15, 16, 17, 31, 32, 40];
         for (uint256 i = 0; i < counts.length; ++i) {

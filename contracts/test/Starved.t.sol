@@ -140,7 +140,7 @@ contract StarvedTest is Fixture {
     }
 }
 
-/// @notice Accepts coin, even if its later work fails.
+/// @notice Receives native coin, and then makes a call. Ignores a failure of this call.
 contract TolerantTaker {
     Tolerant private immutable TOLERANT;
 

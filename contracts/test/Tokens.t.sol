@@ -16,7 +16,8 @@ import {
 } from "./tokens/OddTokens.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 
-/// @dev Tests each kind of token in every state: approve and pay, surplus, late money, and refund.
+/// @dev Tests payments in each kind of token. Also tests the return of excess and late money, and
+/// the refund after the expiry.
 contract TokensTest is Fixture {
     function life(address kind) private {
         token = PlainToken(kind);

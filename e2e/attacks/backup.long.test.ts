@@ -21,7 +21,7 @@ for (const kind of deployments) {
     after(() => deployed.close());
 
     /**
-     * Requests the account from each server with a cookie that contains `token`. The cookie is
+     * Sends each server a request for the account. The request's cookie contains `token`, and is
      * signed with the secret from the database. Returns the distinct response statuses.
      */
     const statusesWith = async (token: string) => {

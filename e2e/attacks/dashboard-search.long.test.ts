@@ -150,7 +150,8 @@ for (const kind of deployments) {
           client.write(`${head.join("\r\n")}\r\n\r\n`);
           await once(client, "close");
           // Checks that the canceled search has ended. The server runs an account's queries one at
-          // a time. A search that had not ended would run a query between these two requests.
+          // a time. If the search were still running, its next query would run between these two
+          // requests.
           for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
         },
         async (count) => {

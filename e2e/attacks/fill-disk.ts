@@ -145,8 +145,8 @@ const sayStuck = (creates: Cycle["creates"]) =>
   JSON.stringify({ creates, lines: servers.map(({ lines }) => lines.slice(-8)) }, null, 1);
 
 /**
- * @throws if a create request gets no response, or if a server accepts none within a minute after
- *   space was freed
+ * @throws if a server does not respond to a create request, or accepts no create request within a
+ *   minute after disk space was freed
  */
 async function run(): Promise<Observations> {
   const cycles: Cycle[] = [];

@@ -1,5 +1,5 @@
 // Tests the log while an endpoint or the database fails and clients disconnect. The log must not
-// contain a secret or one line per request or retry.
+// contain secrets. Repeated requests and retries must not add a line each.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

@@ -263,8 +263,8 @@ test("the dashboard is in English regardless of the browser's language", async (
   const reader = await browser.newContext({ locale: "ar", storageState });
   const seen = await reader.newPage();
   await openPage(seen, site);
-  // The payment page stores the user's language in localStorage. The dashboard has the same origin
-  // and could read this value, but must stay in English.
+  // The payment page stores the user's language in localStorage. The dashboard has the same origin,
+  // so it could read this value. The dashboard must ignore the value and show English texts.
   await seen.evaluate("localStorage.language = 'ar'");
   await followPath(seen, "/addresses");
   await seen.locator("a[href^='/addresses/0x']").first().click();

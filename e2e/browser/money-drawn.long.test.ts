@@ -1,5 +1,6 @@
-// Tests the payment page's diagram, which shows where money comes from and where it goes. The
-// diagram uses proofs, simulations, and the intent's calls. Also tests the printed receipt.
+// Tests the payment page's diagram, which shows where money comes from and where it goes. The page
+// computes the diagram from the intent, and from a proof or a simulation. Also tests the printed
+// receipt.
 
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";

@@ -136,8 +136,8 @@ export async function expire(service: Running, seconds: number, records: Address
 }
 
 /**
- * Makes the page report a wrong token at the address. The token is bridged USDC, which the local
- * chain does not have.
+ * Changes the status so that the page shows a wrong token at the address. The status then contains
+ * bridged USDC, which does not exist on the local chain.
  */
 export async function showWrongToken(page: Page): Promise<void> {
   const wrongToken: WrongToken = {
@@ -223,9 +223,9 @@ export async function openFresh(
 export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
 
 /**
- * Maps each browser to a page that decodes QR codes. The tested page cannot decode, because its
- * policy forbids external scripts. The tests of a browser share this page, because each new page
- * starts a process.
+ * Maps each browser to a page that reads the pixels of screenshots. The tested page cannot always
+ * read them, because its policy may forbid `data:` images. The tests of a browser share this page,
+ * because each new page starts a process.
  */
 const decoders = new WeakMap<Browser, Promise<Page>>();
 function decoderOf(browser: Browser): Promise<Page> {

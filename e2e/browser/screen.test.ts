@@ -99,8 +99,8 @@ describe("paying without scrolling", () => {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
     test(`the payment options fit on one screen for ${calls} in language ${language}`, async () => {
-      // The intent with 32 calls is tested only in English. The page shows only the first three
-      // calls. 32 calls therefore need little more space than two.
+      // The intent with 32 calls is tested only in English. The page shows at most three calls at
+      // first, so even an intent with 32 calls needs little space.
       for (const record of isEnglish ? [many, order] : [order]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {
@@ -172,7 +172,7 @@ describe("content that loads later", () => {
         await sleep(200 * (at + 1));
         await route.continue();
       });
-    // `most` is the maximum layout shift. The layout of an executed address may shift more, because
+    // `most` is the maximum layout shift. The page of an executed address may shift more, because
     // the receipt replaces the payment options. Core Web Vitals rate a layout shift of at most 0.1
     // as good.
     const cases = [

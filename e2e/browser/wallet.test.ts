@@ -15,7 +15,7 @@ const { service, browser, page, wallet, payButton, show, chain, says, gone, star
   await startPayer();
 
 describe("the check of the result with the wallet's own node", () => {
-  test("the page says that the node does not confirm a false result", async () => {
+  test("if the service lies, the page says that the node does not confirm the result", async () => {
     const record = await createOrder(service);
     const other = await createOrder(service);
     await mint(service, other.address, 25_000_000n);

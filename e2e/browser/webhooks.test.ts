@@ -157,7 +157,7 @@ describe("webhooks in the dashboard", () => {
     const other = await page.context().newPage();
     const sums = other.getByRole("region", { name: "Payments" }).locator("dl").first();
     let text = "";
-    // The page shows payments and returns only after the executor has observed them.
+    // Payments and refunds appear on the page only after the executor has observed them.
     while (!/Returned\s+5 DUSD/.test(text)) {
       await other.goto(site);
       text = await sums.innerText();

@@ -1,4 +1,4 @@
-// Draws the part of the element for payments by a browser wallet. This module is loaded separately,
+// Draws the element's section for paying with a browser wallet. This module is loaded separately,
 // because only payers with a wallet need it.
 
 import { formatUnits, inertText, shortAddress } from "executable-address/payment";

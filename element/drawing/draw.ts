@@ -24,8 +24,8 @@ type Drawing = {
   /** The URL of the service's own payment page. */
   page: string | undefined;
   /**
-   * The nodes that show a payment by a browser wallet. Undefined until the element knows whether
-   * such a payment is already pending.
+   * The DOM nodes of the section for paying with a browser wallet. Undefined until the element
+   * knows whether such a payment is already pending.
    */
   wallet: { drawn: readonly Node[]; isInProgress: boolean } | undefined;
   /** One button per wallet. */

@@ -34,7 +34,10 @@ export const isFinal = ({ kind }: Fate) =>
 
 const pollMs = 2_000;
 const droppedAfterMs = 60_000;
-/** The number of blocks after the request in which the page searches for the payment. */
+/**
+ * The maximum number of blocks in which the page searches for the payment. The search starts at the
+ * block of the request.
+ */
 const blocksMax = 300;
 
 type Watched = {
@@ -48,8 +51,8 @@ type Transaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; nonce: He
 type Block = { transactions: Transaction[] };
 
 /**
- * Looks up the fate of a payment repeatedly, and reports each result. Stops when the fate is final
- * or `signal` aborts.
+ * Checks repeatedly what happened to a payment, and reports each result. Stops when the result is
+ * final or `signal` aborts.
  * @param onFound called with the updated payment if its transaction is found on the chain. The
  *   transaction's hash may differ from the stored hash, because a wallet can replace a transaction
  */

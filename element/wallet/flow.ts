@@ -1,5 +1,6 @@
-// Runs a payment with a browser wallet from the button to the outcome. The payment continues after
-// a reload and in other tabs. The payment page and the element share this state machine.
+// Runs a browser-wallet payment, from the payer's click until its outcome is known. The payment
+// continues after a reload and in other tabs. The payment page and the element share this state
+// machine.
 
 import { isSame } from "executable-address/status";
 import { isOver } from "../standing.ts";
@@ -183,8 +184,8 @@ function watchStoredPayment({
       const record = now()?.record;
       const stored = record && findStoredPayment(record.address);
       const provider = wallets.find(({ info }) => info.rdns === stored?.rdns)?.provider;
-      // The key contains only whether there is a hash. A replacement of the transaction changes the
-      // hash, but must not restart the watch.
+      // The key does not contain the hash, only whether a hash exists. A replacement of the
+      // transaction changes the hash, but must not restart the watch.
       const isRequested = stored?.hash === undefined;
       const key =
         stored && provider ? `${stored.from} ${stored.nonce} ${stored.sinceMs} ${isRequested}` : "";

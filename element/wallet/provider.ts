@@ -46,8 +46,8 @@ export const nodeMs = 15_000;
  * Settles like `promise`. Rejects earlier if `ms` milliseconds pass or `signal` aborts. A request
  * to a wallet cannot be withdrawn, so the wallet's window stays open.
  *
- * @throws {PaymentRefused} of kind `silent` if the time passes, or of kind `canceled` if `signal`
- *   aborts
+ * @throws {PaymentRefused} of kind `silent` if `ms` milliseconds pass, or of kind `canceled` if
+ *   `signal` aborts
  */
 export function settleWithin<T>(promise: Promise<T>, signal?: AbortSignal, ms = 0): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -30,8 +30,8 @@ export type Order = {
   amount: string;
   chainName: string;
   /**
-   * Data from the server with which a wallet can add the chain. Without this data, a wallet can add
-   * only the chains of service/chains.json.
+   * The server's data about the chain, for adding the chain to a wallet. Without this data, a
+   * wallet can add only the chains of service/chains.json.
    */
   walletChain: WalletChain | undefined;
   /** Returns the amount due. Called just before the wallet is asked to sign. */
@@ -154,7 +154,7 @@ async function requireChain(provider: WalletProvider, chainId: number): Promise<
 
 /**
  * Switches the wallet to a chain, and then asks the wallet for its current chain. A wallet may
- * report a switch but stay on its chain. The wallet would then pay on the wrong chain.
+ * report success although it did not switch. The wallet would then pay on the wrong chain.
  */
 async function changeChain(
   provider: WalletProvider,

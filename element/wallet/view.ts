@@ -58,7 +58,7 @@ export const isInProgress = ({ is }: WalletView): boolean => is !== "offered" &&
 type PendingRequest = {
   /** This tab has an open request. */
   isOpenHere: boolean;
-  /** Any tab of this browser has an open request. */
+  /** At least one tab of this browser has an open request. */
   isOpen: boolean;
   /** The chain contains the same transfer by the account, but the wallet has not responded. */
   isMet: boolean;

@@ -140,7 +140,7 @@ describe("the shipped chains file", () => {
     }
   });
 
-  test("marks exactly the test networks with `isTestnet` and with (testnet) in their names", () => {
+  test("sets `isTestnet` and the name ending (testnet) for exactly the test networks", () => {
     const testing = [4801, 43_113, 80_002, 84_532, 763_373, 11_155_111, 11_155_420];
     for (const { chainId, name, isTestnet } of shipped) {
       const isMarked = testing.includes(chainId);

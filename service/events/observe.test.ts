@@ -276,7 +276,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     for (const failures of [0, 1])
-      test(`are sent for a payment during a failed read (after ${failures} others)`, async () => {
+      test(`are sent for a payment during failed read number ${failures + 1}`, async () => {
         const record = await world.newRecord();
         const account = await create(record);
         await mark(record.address);

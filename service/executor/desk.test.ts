@@ -169,7 +169,7 @@ describe("a request for the status of an address", () => {
     assert.equal(await wake(seen(newAddress(), funded), undefined), false);
   });
 
-  test("makes one job due even if a thousand requests arrive simultaneously", async () => {
+  test("schedules the job immediately even if 1,000 requests arrive simultaneously", async () => {
     const kinds: Partial<AddressStatus>[] = [
       funded,
       { state: "partially_funded", balance: "1" },

@@ -18,7 +18,7 @@ test("limitLogs logs each kind of message once a minute, and counts the omitted 
   ]);
 });
 
-test("limitLogs treats all kinds of messages after the first hundred as one kind", () => {
+test("after 100 kinds of messages, limitLogs treats all other kinds as one kind", () => {
   let lines = 0;
   const log = limitLogs(() => 0);
   for (let i = 0; i < 10_000; i++) log(`kind ${i}`, () => lines++);

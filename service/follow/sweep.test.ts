@@ -326,7 +326,7 @@ describe("sweep, if the requested token has look-alikes", () => {
   });
 });
 
-describe("sweep, if look-alikes have too many logs for one query", () => {
+describe("sweep of look-alikes with too many logs for one query", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const log = {
     ...{ address: lookalike, data: wordOf(60n), logIndex: "0x0" },
@@ -357,12 +357,12 @@ describe("sweep, if look-alikes have too many logs for one query", () => {
     return kept.flatMap(([, payments]) => payments.map(({ amount }) => amount));
   };
 
-  test("finds a look-alike with separate queries for listed tokens and look-alikes", async () => {
+  test("finds a transfer by querying look-alikes separately from listed tokens", async () => {
     const isRefused = (tokens: string[], blocks: number) => blocks * tokens.length > 150;
     assert.deepEqual(await sweepKept([endpoint(isRefused)]), ["60"]);
   });
 
-  test("finds a look-alike at the second endpoint if the first endpoint refuses", async () => {
+  test("finds a transfer at the second endpoint if the first endpoint refuses", async () => {
     const refusing = endpoint((tokens) => tokens.includes(lookalike));
     assert.deepEqual(await sweepKept([refusing, endpoint(() => false)]), ["60"]);
   });
@@ -428,7 +428,7 @@ describe("sweep with two endpoints", () => {
     };
   };
 
-  test("saves a transfer from only one endpoint, but reports no quorum for it", async () => {
+  test("saves a transfer that only one endpoint returns, but reports no quorum", async () => {
     for (const shown of [
       [() => [25n], () => []],
       [() => [], () => [25n]],

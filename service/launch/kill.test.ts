@@ -78,7 +78,7 @@ test("a launch that is killed twice sends no transaction twice", async (t) => {
   assert.equal(journalOf(chain).sent.filter(({ mined }) => mined?.succeeded).length, 8);
 });
 
-test("a launch that is killed at each send sends no transaction twice", onlyLong, async (t) => {
+test("a launch repeats no transaction, even if it is killed at each send", onlyLong, async (t) => {
   const chain = await startChain(t);
   let kills = 0;
   let isPaid = false;

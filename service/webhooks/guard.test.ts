@@ -153,7 +153,7 @@ describe("the target URL of a webhook", () => {
     }
   });
 
-  test("is accepted if its address is public or private targets are allowed", () => {
+  test("is accepted if its address is public, or if private targets are allowed", () => {
     for (const address of [
       "93.184.216.34",
       "1.1.1.1",

@@ -160,13 +160,13 @@ if (isLong) {
 }
 const seconds = isLong ? 30 : 20;
 
-describe("the webhook lanes with 1,000 endpoints of 100 other accounts", () => {
+describe("the webhook lanes, shared with 1,000 endpoints of 100 other accounts", () => {
   for (const [name, mix] of mixes) {
     for (const [kind, arrivals] of [
       ["1 event per 0.5 s", { everyMs: 500, count: 1 }],
       ["20 events per 5 s", { everyMs: 5_000, count: 20 }],
     ] as const)
-      test(`raise the p99 of a good endpoint at most twofold (${kind}), if others ${name}`, () => {
+      test(`at most double the p99 delay of a good endpoint (${kind}) if others ${name}`, () => {
         const alone = p99(deliver(earned(), arrivals, []));
         const beside = deliver(earned(), arrivals, crowd(mix));
         assert.ok(beside.length >= (seconds * 1_900 * arrivals.count) / arrivals.everyMs / 2);

@@ -1,4 +1,5 @@
-// Opens a shop for tests with any store, on a real chain with the real service.
+// Opens shops for tests. A shop can use any kind of store. The tests use a real chain and the real
+// service.
 
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";

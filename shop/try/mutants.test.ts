@@ -28,8 +28,8 @@ const isReferenceOf =
     order.reference === (data.reference ?? data.claimedReference);
 
 /**
- * Receivers that have one flaw each. The key names the flaw. `fails` is the check that must find
- * the flaw. `failsPlain` is true if the receiver also fails the check {@link plain}.
+ * Receivers that have one flaw each. Each key is a description of the flaw. `fails` is the check
+ * that must find the flaw. `failsPlain` is true if the receiver also fails the check {@link plain}.
  */
 const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> = {
   "trusts every signed event": {

@@ -251,8 +251,8 @@ function Keep() {
 }
 
 /**
- * Lists excess, late, and other money. For returned money, shows the transaction. For other money,
- * shows the address to which the money can go.
+ * Lists excess, late, and other money, with the address that receives it. For money that was
+ * already returned, also shows the transaction.
  */
 export function OtherMoney({ status }: { status: ServiceStatus }) {
   const { intent, sayHeld } = useAbout();
@@ -289,8 +289,8 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
 }
 
 /**
- * Returns whether the executor is returning money to `recovery`. The executor has then sent a
- * transaction, or waits without a reason for a delay.
+ * Returns whether the executor is returning money to `recovery`. This is true if the executor has
+ * sent a transaction. It is also true if the executor is waiting and reports no reason.
  */
 const isReturning = ({ executor }: ServiceStatus): boolean =>
   executor?.purpose === "recover" &&
@@ -355,8 +355,8 @@ function useVerdict(state: Standing["state"]): Verdict {
 }
 
 /**
- * @returns undefined if the wallet is not connected or on another chain. Also undefined if a block
- *   or the proof is missing
+ * @returns undefined if no account is connected, or if the wallet uses another chain. Also
+ *   undefined if a block or the proof is missing
  */
 async function requestVerdict(
   provider: Wallet["provider"],

@@ -136,7 +136,7 @@ type ArgumentProps = { type: string; text: string; token?: Token | undefined };
 /**
  * Shows an argument:
  * - an address with its name
- * - an amount also in units of the token
+ * - an amount in base units and in units of the token
  * - an array as a list or a table
  * - a tuple as a table
  */

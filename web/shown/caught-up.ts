@@ -1,4 +1,4 @@
-// Repeats a request until the server has reached the block of the shown status.
+// Repeats a request until the server's response is at least as new as the status on the page.
 
 /** The delay between two attempts of a request. */
 const behindMs = 500;

@@ -5,7 +5,7 @@ import { isAddress, isHash } from "executable-address";
 
 /**
  * Returns a link to a block explorer (EIP-3091). Returns undefined if the URL is not safe to open.
- * @param base the explorer's URL in a status, which is not verified
+ * @param base the explorer's URL from a status. The URL is not verified
  */
 export function explorerLink(
   base: unknown,

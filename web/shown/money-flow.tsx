@@ -175,8 +175,8 @@ export function useMoments(known: Known): SaidMoment[] {
   const settled = settledAt
     ? [{ name: say(execution ? "stateExecuted" : "stateRecovered"), seconds: settledAt }]
     : [];
-  // For later returns, the status contains only the block number. The time of such a return is
-  // interpolated between two blocks with known times.
+  // If money is returned after `settledAt`, the status contains only the block number. The time is
+  // then interpolated between two blocks with known times.
   const first = execution ?? recoveries[0];
   const secondsOf = (number: number) => {
     if (!first || !settledAt || !block || block.number === first.blockNumber) return settledAt;
@@ -198,7 +198,7 @@ export function useMoments(known: Known): SaidMoment[] {
     ...settled,
     ...returned,
   ];
-  // The page's clock may be behind the latest status. No known moment must appear to be in the
+  // The page's clock may be behind the latest status. A known moment must not appear to be in the
   // future.
   const now = Math.max(nowSeconds, ...moments.map(({ seconds }) => seconds));
   return [

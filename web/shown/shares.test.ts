@@ -22,7 +22,7 @@ const said = (shares: Share[]) =>
   );
 
 describe("the recipients and their amounts", () => {
-  test("an amount without a transfer log is listed as used by the calls", () => {
+  test("an amount without a transfer log is attributed to the intent's calls", () => {
     const execution = {
       held: "30",
       left: "4",
@@ -54,7 +54,7 @@ describe("the recipients and their amounts", () => {
     assert.deepEqual(said(sharesOut(intent, execution, 0n)), [`${shop} 9`, "byCalls 25"]);
   });
 
-  test("only returns are listed if nothing was executed", () => {
+  test("without an execution, the list contains only returned amounts", () => {
     assert.deepEqual(said(sharesOut(intent, null, 7n)), [`${recovery} 7 back`]);
     assert.deepEqual(sharesOut(intent, null, 0n), []);
     const both = sharesOut(intent, null, 7n, 2n);
@@ -70,7 +70,7 @@ describe("the payers and their amounts", () => {
     payments: payments.map(([from, amount]) => ({ from, amount })),
   });
 
-  test("each known payer is listed once, and the remaining amount as other payers", () => {
+  test("each known payer is listed once, and all other payers share one entry", () => {
     const payments = [paid([shop, "1"], [other, "2"]), paid([shop, "4"])];
     assert.deepEqual(said(sharesIn(intent, payments, 10n)), [
       `${shop} 5`,

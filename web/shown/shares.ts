@@ -1,4 +1,4 @@
-// Computes the amount that each payer sent to an address and each recipient received. Pages and
+// Computes how much each payer sent to an address, and how much each recipient received. Pages and
 // receipts show these amounts in charts.
 
 import type { Hex, Intent } from "executable-address";

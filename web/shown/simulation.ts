@@ -1,5 +1,5 @@
-// Requests a simulation of the execution from the server. Repeats the request after each change of
-// the status. Pages name the server as the source, because a simulation cannot be proven.
+// Asks the server to simulate the execution. Repeats the request after each change of the status.
+// Pages name the server as the source, because a simulation cannot be proven.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";

@@ -1,6 +1,7 @@
 // The laws are the properties that a vault's code and its creation code must have. The laws apply
-// to every caller, calldata, gas limit, and result of the called contract. Each law is expressed as
-// the condition that violates the law. The law is proved if no input satisfies this condition.
+// to every caller, calldata, gas limit, and result of the called contract. For each law, a function
+// returns the condition under which the code violates the law. The law is proved if no input
+// satisfies this condition.
 
 import { type Case, type Memory, type Path, run } from "./machine.ts";
 import {
@@ -30,9 +31,7 @@ export const broken = (laws: Laws, opcodes: Uint8Array, at: Case): Record<string
   return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, law(paths, at)]));
 };
 
-/**
- * Returns the condition that violates `claim`: the code takes a path for which `claim` is false.
- */
+/** Returns the condition under which the code takes a path for which `claim` is false. */
 const unless = (paths: Path[], claim: (path: Path) => Bool): Bool =>
   any(...paths.map((path) => all(path.given, not(claim(path)))));
 
@@ -42,7 +41,7 @@ const addressMask = (1n << 160n) - 1n;
 const reads = (memory: Memory, from: Word, bytes: Word, wanted: Memory, at: Case): Bool =>
   implies(less(at.index, bytes), sameByte(memory(add(from, at.index)), wanted(at.index)));
 
-/** The laws of the permanent code at a vault of `factory`. */
+/** The required properties of a vault's permanent code. `factory` is the vault's factory. */
 export const stubLaws = (factory: bigint): Laws => {
   const isFactory = (at: Case) => same(at.caller, factory);
   return {
@@ -81,8 +80,9 @@ export const stubLaws = (factory: bigint): Laws => {
 };
 
 /**
- * The laws of the code that creates a vault. This code is the first {@link prefixBytes} bytes of
- * the vault's init code. The rest of the init code is a selector and the terms.
+ * The required properties of the code that creates a vault. This code is the first {@link
+ * prefixBytes} bytes of the vault's init code. The rest of the init code is a selector and the
+ * terms.
  */
 export const prefixLaws: Laws = {
   "the target of DELEGATECALL is the creator": (paths, at) =>

@@ -28,7 +28,10 @@ import {
   xor,
 } from "./terms.ts";
 
-/** The environment of the code. Each value is known, or is a formula that represents all values. */
+/**
+ * The inputs of an execution, such as the caller, the calldata, and the gas. Each input is either
+ * known or a formula. A formula represents all possible values of its input.
+ */
 type World = {
   caller: Word;
   /** The address of the account that runs the code. */
@@ -51,8 +54,9 @@ type World = {
 };
 
 /**
- * An environment, and an index. Laws that compare two ranges of memory compare only the bytes at
- * this index. In a proof, the index can have any value, so the comparison covers every byte.
+ * The inputs of an execution, and an index into memory. Laws that compare two ranges of memory
+ * compare only the bytes at this index. In a proof, the index can have any value, so the comparison
+ * covers every byte.
  */
 export type Case = World & { index: Word };
 
@@ -181,8 +185,8 @@ function underflow(): never {
 }
 
 /**
- * Returns the next opcode, which is STOP at the end of the code. Returns undefined after the end of
- * `opcodes` if unknown bytes follow `opcodes`.
+ * Returns the next opcode. After the last opcode, returns STOP if the code ends there, or undefined
+ * if unknown bytes follow. Returns INVALID on a path that has halted.
  */
 function fetch(machine: Machine, opcodes: Uint8Array, world: World): number | undefined {
   if (machine.next === nowhere) return INVALID;
@@ -268,7 +272,10 @@ function swap(stack: Word[], depth: number): void {
   [stack[top], stack[other]] = [stack[other]!, stack[top]!];
 }
 
-/** Halts the opcode if no gas limit is enough for `bytes` bytes of memory at `at`. */
+/**
+ * Halts the execution if a memory range is too large for any gas limit. The range starts at `at`
+ * and has `bytes` bytes.
+ */
 function touch(machine: Machine, at: Word, bytes: Word, world: World): void {
   const affordable = all(world.affordable(at), world.affordable(bytes));
   machine.halts = any(machine.halts, all(not(same(bytes, 0n)), not(affordable)));

@@ -1,6 +1,6 @@
 // Decides whether any input satisfies a condition. One query to Z3 covers all possible inputs.
 // Before a test asks Z3, it tries a few hundred example inputs. The examples detect most wrong
-// bytes faster.
+// bytes faster than Z3.
 
 import { init, killThreads } from "z3-solver";
 import type { Case } from "./machine.ts";
@@ -100,7 +100,10 @@ export const everything = (codeBytes: Word = "codeBytes"): Case => ({
 const someBytes = (seed: bigint, bytes: bigint) => (index: Word) =>
   (index as bigint) < bytes ? 1n + (((index as bigint) * 37n + seed) % 255n) : 0n;
 
-/** Returns examples with boundary values for sizes and callers. */
+/**
+ * Returns example inputs. They combine several sizes with the factory's address and similar
+ * callers.
+ */
 export function examples(factory: bigint, codeBytes?: bigint): Case[] {
   const callers = [factory, factory ^ 1n, factory ^ (1n << 159n), 0n, factory >> 8n];
   const sizes = [0n, 1n, 68n, 451n];

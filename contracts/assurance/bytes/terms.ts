@@ -1,6 +1,6 @@
-// Words of 256 bits, bytes, and conditions, each either known or a formula in SMT-LIB. Operations
-// on known values are computed immediately. So the interpreter can run with concrete values, or
-// with formulas for all inputs.
+// Defines bytes, 256-bit words, and conditions. Each value is either known or an SMT-LIB formula.
+// Operations on known values are computed immediately. So the interpreter can run with concrete
+// values, or with formulas for all inputs.
 
 /** A number below 2^256, or a formula of sort (_ BitVec 256). */
 export type Word = bigint | string;

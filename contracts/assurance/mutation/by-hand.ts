@@ -1,6 +1,6 @@
 // Handwritten mutants of the contracts. No mutation operator makes these changes. Each mutant is a
-// shortcut that a maintainer might take. Most tests would not detect it. A mutation run tests and
-// counts these mutants separately.
+// shortcut that a maintainer might take. Most tests would not detect it. Mutation runs count these
+// mutants separately.
 
 import type { Sources } from "../published/standard-input.ts";
 import type { Mutant } from "./mutants.ts";

@@ -54,8 +54,8 @@ function narrowEvent(node: Node, where: Surroundings): Change[] {
 }
 
 /**
- * Returns Solidity conditions that are true only in some cases, such as `index == 0`. The
- * conditions use the variables that are in scope.
+ * Returns Solidity conditions such as `index == 0`. A mutant keeps the check or event only where
+ * the condition is true. The conditions use the variables that are in scope.
  */
 function kindsAt({ parents, variables, text }: Surroundings, guard: string): string[] {
   const kinds: string[] = [];
@@ -86,8 +86,8 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
 }
 
 /**
- * Returns two mutants of an event with two amounts. They replace the second amount with the minimum
- * or the maximum of the two.
+ * For an event that reports two amounts, returns two mutants. They replace the second amount with
+ * the smaller or the larger of the two amounts.
  */
 function capAmounts(node: Node, { text }: Surroundings): Change[] {
   const amounts = list(at(node, "eventCall"), "arguments").filter(

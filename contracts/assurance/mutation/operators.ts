@@ -31,8 +31,8 @@ const comparisons: Record<string, string[]> = {
   "!=": ["=="],
 };
 /**
- * Some mutants end a loop after one of these numbers of iterations. The library allows 32 calls.
- * Most tests make fewer calls and would not detect a lower limit.
+ * Some mutants limit a loop to 16 or 31 iterations. The library allows 32 calls. Most tests make
+ * fewer calls and would not detect a lower limit.
  */
 const loopsMax = [16, 31];
 const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };
@@ -218,8 +218,8 @@ const isMereName = (node: Node) =>
   !JSON.stringify(node).includes('"FunctionCall"');
 
 /**
- * Returns whether a node is an amount, a time, or a chain. Counts, indexes, and calldata offsets
- * are not.
+ * Returns whether an expression is an amount, a time, or a chain ID. Returns false for counts,
+ * indexes, and calldata offsets.
  */
 const isMeasure = (node: Node) =>
   /^uint(256|64)$/.test(typeOf(node)) &&
@@ -254,8 +254,9 @@ const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
     }));
 
 /**
- * Replaces a variable with the most recently declared other variable of the same type. If no other
- * variable has this type, replaces an address with `msg.sender`.
+ * Replaces an address or a uint256 with another variable of the same type. If there are several,
+ * uses the variable that was declared last. If there are none, replaces an address with
+ * `msg.sender`.
  */
 function otherVariables(node: Node, { text, variables }: Surroundings): Change[] {
   const type = typeOf(node);

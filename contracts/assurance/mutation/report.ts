@@ -12,7 +12,7 @@ export type Report = Tally & {
   /** The results for the mutants of by-hand.ts. The report's own counts exclude these mutants. */
   byHand: Tally;
   /**
-   * The results for the mutants of the Collector: the operators' changes and the weakened checks.
+   * The results for the mutants of the Collector. The changes come from operators.ts and guards.ts.
    */
   collector: Tally;
 };

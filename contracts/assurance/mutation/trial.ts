@@ -28,7 +28,7 @@ const leftOut = ["Vectors.t.sol", "Demo.t.sol", "canary", "periphery"];
 const collectorTest = "test/periphery/Collector.t.sol";
 /**
  * The expression in the Collector's test that creates the Collector. A trial replaces this
- * expression, so that the test creates the mutant.
+ * expression with one that creates a mutant of the Collector.
  */
 const collectorOfTest = "new Collector()";
 const mutantOfTest = `Collector(

@@ -76,8 +76,8 @@ contract FloorTest is Fixture {
         _refused(list(plainCall(falsy, "visit()", "")), 1_000_000, 0);
     }
 
-    /// @dev Each call must leave a quarter of the gas at its own start. The two calls together may
-    /// leave less than a quarter.
+    /// @dev Each call must leave a quarter of the gas at its own start. Together, the two calls may
+    /// leave less than a quarter of the initial gas.
     function test_callsThatOnlyTogetherLeaveLessThanAQuarter_areExecuted() public {
         address burner = address(new Burner(60, 0, 0));
         Call memory one = plainCall(burner, "visit()", "");

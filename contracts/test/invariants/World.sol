@@ -117,7 +117,8 @@ abstract contract World is Fixture {
 
     function _fund(uint256 seed, uint256 amount) internal {
         Life storage life = _pick(seed);
-        // Funds the exact amount, one unit less, one unit, or any amount.
+        // Funds the vault with the exact amount, one unit less than that, a single unit, or a
+        // random amount.
         uint256[4] memory amounts = [AMOUNT, AMOUNT - 1, 1, amount % (2 * AMOUNT)];
         amount = amounts[amount % 4];
         token.mint(life.vault, amount);

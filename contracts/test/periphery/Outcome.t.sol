@@ -8,7 +8,8 @@ import {Intent} from "../../src/IPaymentFactory.sol";
 import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 
-/// @dev Tests how the code at a vault shows its intent's outcome, and conditions that use it.
+/// @dev Tests how the code at a vault shows the outcome of its intent. Also tests conditions that
+/// check this outcome.
 contract OutcomeTest is Fixture {
     Conditions private conditions = new Conditions();
 

@@ -33,8 +33,8 @@ contract RecoverTest is Fixture {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
-        // The calldata contains the tokens before the intent. Its words are the intent's offset
-        // (128), the tokens' offset (64), a list of one token, and the intent.
+        // In the calldata, the list of tokens precedes the intent. The words of the arguments are
+        // the intent's offset (128), the tokens' offset (64), a list of one token, and the intent.
         bytes memory data = bytes.concat(
             abi.encodeWithSelector(factory.recover.selector, 128, 64, 1, address(token)),
             withoutOffset(abi.encode(intent))
@@ -118,7 +118,7 @@ contract RecoverTest is Fixture {
     }
 
     /// @dev If `recovery` is a contract that receives native coin, the factory ignores its return
-    /// data. Only a token's transfer has a result that counts.
+    /// data. The factory checks the return data only for transfers of tokens.
     function test_nativeCoin_isRecovered_forAnyAnswerOfRecovery() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(new FalseTaker());

@@ -7,8 +7,8 @@ contract Tolerant {
     uint256 public visits;
     uint256[] private shelf;
 
-    /// @notice Only this function tolerates a failure of the work. The calls between this function
-    /// and the work revert if the work fails.
+    /// @notice Only this function catches the failure of {work}. If the deepest frame fails, all
+    /// frames below this function revert.
     function tryWork(uint256 depth, uint256 items) external {
         visits++;
         try this.work(depth - 1, items) {} catch {}

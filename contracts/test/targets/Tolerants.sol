@@ -18,7 +18,8 @@ contract Worker {
     }
 }
 
-/// @notice Targets that accept a payment and continue if their inner work fails, in five ways.
+/// @notice The base of the five targets below. Each target accepts a payment, and continues if its
+/// work fails.
 abstract contract Tolerating {
     Worker public immutable worker = new Worker();
 

@@ -92,7 +92,8 @@ contract NoZeroApproveToken is PlainToken {
     }
 }
 
-/// @notice Like ERC-777: calls `hook` before and after each movement, during the transfer.
+/// @notice During each transfer, calls `hook` before and after the balances change, as ERC-777
+/// does.
 contract HookToken is PlainToken {
     address public hook;
 

@@ -50,9 +50,10 @@ const implementation = "0x00000000000000000000000000000000f1a70002";
 const admin = "0x00000000000000000000000000000000f1a70003";
 
 /**
- * Puts the proxy at `token`, and the implementation and the library at fixed addresses. The
- * contracts refer to each other as after a deployment. If several nodes execute the same blocks,
- * call this function for each node before the first block. The changes are not part of a block.
+ * Puts the proxy at `token`, and the implementation and the library at fixed addresses. The proxy
+ * refers to the implementation, which refers to the library. If several nodes execute the same
+ * blocks, call this function for each node before the first block. The changes are not part of a
+ * block.
  */
 export async function placeFiatToken(
   { setCode, setStorageAt }: Pick<TestActions, "setCode" | "setStorageAt">,

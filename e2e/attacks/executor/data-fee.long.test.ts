@@ -135,8 +135,8 @@ describe("a chain that charges an additional fee for data", () => {
 
 describe("tiny payments on a chain that charges a data fee", () => {
   /**
-   * The value of a tiny payment in wei. The gas for its return costs a quarter of this value. But
-   * the fee for the return transaction's bytes is five times this value.
+   * The value of a tiny payment in wei. Returning the payment costs two fees. The gas costs a
+   * quarter of the payment's value. The data fee is five times the payment's value.
    */
   const grain = 5n * 10n ** 14n;
   const { symbol, decimals } = demoTokens[0]!;
@@ -165,7 +165,7 @@ describe("tiny payments on a chain that charges a data fee", () => {
     ["a token with a price", 0n],
     ["native coin", grain],
   ] as const) {
-    test(`${what} is not returned if the gas costs more than it is worth`, async (context) => {
+    test(`${what} is not returned if its value is below the gas cost`, async (context) => {
       await world.client.setCode({ address: oracle, bytecode: oracleCode });
       const running = start(context, plenty, more);
       const record = await dust(coin);

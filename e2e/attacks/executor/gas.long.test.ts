@@ -269,7 +269,7 @@ describe("intents with tips", () => {
   });
 
   // This test runs last, because it spends more than the daily budget of the other tests.
-  test("control: failed executions cost more if the account has no budget", async (context) => {
+  test("control: failed executions cost over 0.001 coins with a large budget", async (context) => {
     const cheat = "acc_c4ea7000000000000000000c";
     const lost = await lostBy(context, [cheat], { perDayMax: 0n });
     assert.ok(lost > 10n ** 15n, `${lost} wei`);
@@ -395,7 +395,7 @@ describe("an account whose execution shares a transaction with others", () => {
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: is charged over twice its own gas if the only endpoint lies", async (context) => {
+  test("control: it is charged over twice its own gas if all traces are wrong", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });

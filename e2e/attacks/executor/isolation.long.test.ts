@@ -191,7 +191,7 @@ describe("payments during an attack", () => {
       await running.stop();
     });
 
-    test("control: delay their own account by more than 10 blocks", control, async (context) => {
+    test("control: they delay their own account by over 10 blocks", control, async (context) => {
       await many(victim);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);

@@ -1,5 +1,5 @@
 // Tests an executor whose balance is too low for gas. Waiting addresses cause almost no requests to
-// the operator's node, and affordable addresses are executed.
+// the operator's node. The executor still executes each address whose gas it can pay.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, type TestContext, test } from "node:test";

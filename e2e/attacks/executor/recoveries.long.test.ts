@@ -65,7 +65,8 @@ describe("refunds for many addresses", () => {
     await until("what returned them is settled", () => isAtRest(store));
     const sent = (await recoveries()).length;
     assert.ok(sent > 0 && sent <= Math.ceil(good.length / 20), `${sent} transactions`);
-    // The hostile recipients reject only native coin, so their tokens must be returned.
+    // The hostile recipients reject only native coin, so the executor must still send them their
+    // tokens.
     await until("the hostile ones were tried", async () => {
       const jobs = await Promise.all(hostile.map(({ address }) => jobOf(address)));
       return jobs.every((job) => job !== undefined && job.recovery_failures > 0);

@@ -15,8 +15,8 @@ export { fatesOf, testConfig, until };
 /** In `npm run test:long`, returns `long`. In `npm test`, returns `short`. */
 export const count = (short: number, long: number) => (isLong ? long : short);
 /**
- * Test options that skip a slow control test in `npm test`. A control test shows that an attack
- * would succeed without the protection.
+ * Makes `npm test` skip a slow control test. A control test shows that an attack would succeed
+ * without the protection.
  */
 export const control = { skip: isLong ? false : "npm run test:long" };
 

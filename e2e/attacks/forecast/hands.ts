@@ -103,8 +103,8 @@ function contractsOf({ world, movers }: Kit) {
   const { withCode } = world;
 
   /**
-   * Deploys a wallet. The wallet calls the address in the first word of its calldata. The rest of
-   * the calldata is the call's input.
+   * Deploys a contract that acts as a wallet. The first word of its calldata is an address. The
+   * wallet calls this address with the rest of the calldata.
    */
   async function wallet(): Promise<Hex> {
     const address = await withCode("0x6020360360205f375f5f602036035f5f5f355af15000");

@@ -395,7 +395,7 @@ describe("a check", () => {
       for (const { message, cure } of findings) assert.ok(message.length > 10 && cure.length > 10);
     });
 
-    test(`finds nothing in a correct intent that resembles one with ${code}`, async () => {
+    test(`reports no findings for a correct intent that only looks like ${code}`, async () => {
       const innocent = await twin();
       assert.deepEqual(await check(innocent), []);
       await payAndExecute(innocent);

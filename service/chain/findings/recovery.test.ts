@@ -78,7 +78,7 @@ describe("recovery_without_code_on", () => {
     assert.match(notes[0]!.message, /^Silent did not respond/);
   });
 
-  test("becomes the note `recovery_unmeasured` after 2 s without a response", async () => {
+  test("is replaced with the note `recovery_unmeasured` if a chain is silent for 2 s", async () => {
     const recovery = await world.withCode(walletCode);
     const slow = async (method: string, params: unknown[], ask: Ask) => {
       if (method === "eth_getCode") await sleep(4000);

@@ -267,7 +267,7 @@ describe("the rate limit of a provider", () => {
     assert.equal(pace.read().callsPerSecond, 5);
   });
 
-  test("applies only to log queries after an error response to a log query", async () => {
+  test("slows only log queries after a log query gets a `too many requests` error", async () => {
     const error = { code: -32000, message: "too many requests" };
     const { ask, clock, requests } = onVirtualClock((calls) =>
       calls.map(({ method }) => (method === "eth_getLogs" ? { error } : { result: method })),
@@ -279,7 +279,7 @@ describe("the rate limit of a provider", () => {
     assert.equal(clock.ms, 41 * 3);
   });
 
-  test("applies only to log queries after a 429 response to a log query", async () => {
+  test("slows only log queries after a log query gets a 429 response", async () => {
     const { ask, clock, requests } = onVirtualClock((calls) =>
       calls.some(({ method }) => method === "eth_getLogs") ? { status: 429 } : fine(calls),
     );

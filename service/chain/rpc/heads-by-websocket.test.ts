@@ -63,7 +63,7 @@ describe("a wait for a new block", () => {
     await waiting;
   });
 
-  test("ends at the next block again after the WebSocket was reopened", async (context) => {
+  test("ends at the next block even if the WebSocket was closed and reopened", async (context) => {
     const world = await start(context);
     while (!(await isLong(world))) await world.mine();
     const before = world.opened();

@@ -118,7 +118,7 @@ describe("a read of the newest block", () => {
     stop();
   });
 
-  test("requests a newer block if a call fails at the block from the executor", async () => {
+  test("requests a newer block if a call fails at a block that the executor reported", async () => {
     const { asked, heads, block, mine } = node();
     heads.note(block());
     mine();

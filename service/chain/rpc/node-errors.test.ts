@@ -166,7 +166,7 @@ describe("statedLogRange", () => {
       assert.equal(stated(message), blocks));
   }
 
-  test("prefers the length of a suggested range to a limit in the same message", () =>
+  test("returns the length of a suggested range even if the message also states a limit", () =>
     assert.equal(
       stated("with up to a 2K block range, this block range should work: [0x0, 0x9]"),
       10,

@@ -206,7 +206,7 @@ describe("a simulation that succeeds", () => {
     assert.equal(simulation.unmeasured, 150);
   });
 
-  test("reports only accounts in the intent if the node lacks `eth_simulateV1`", async () => {
+  test("reports only the intent's accounts if the node lacks `eth_simulateV1`", async () => {
     const record = await world.paid();
     const old: Manner = async (method, params, ask) => {
       if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");

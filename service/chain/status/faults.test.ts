@@ -78,13 +78,13 @@ for (const [name, read] of Object.entries(readers)) {
     }
   };
 
-  describe(`a status read by ${name} throws if the node`, () => {
-    test("does not respond", async () => {
+  describe(`reading a status with ${name}`, () => {
+    test("throws if the node does not respond", async () => {
       const record = await world.newRecord();
       await assert.rejects(read(record, "http://127.0.0.1:9"), /ChainUnavailable|StatusError/);
     });
 
-    test("serves another chain", async () => {
+    test("throws if the node serves another chain", async () => {
       const other = await startWorld(1);
       const record = await world.newRecord();
       await assert.rejects(read(record, other.rpcUrl), /expected a node of chain 31337, found 1/);
@@ -92,7 +92,7 @@ for (const [name, read] of Object.entries(readers)) {
     });
 
     for (const broken of ["eth_getBlockByNumber", "eth_call", "eth_getLogs"]) {
-      test(`returns an error for ${broken}`, async () => {
+      test(`throws if the node returns an error for ${broken}`, async () => {
         const record = await executed();
         const manner: Manner = async (method, params, ask) => {
           if (method === broken) throw new NodeError(-32000, "out of order");
@@ -102,14 +102,14 @@ for (const [name, read] of Object.entries(readers)) {
       });
     }
 
-    test("omits the logs of an execution", async () => {
+    test("throws if the node omits the logs of an execution", async () => {
       const record = await executed();
       await assert.rejects(readFrom(record, logless), /no Executed event/);
       await world.mineAt(record.intent.expirationTimestamp + 1);
       await assert.rejects(readFrom(record, logless), /no Executed event/);
     });
 
-    test("invents an execution of an address that was recovered", async () => {
+    test("throws if the node invents an execution of an address that was recovered", async () => {
       const record = await closed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -118,14 +118,14 @@ for (const [name, read] of Object.entries(readers)) {
       await assert.rejects(readFrom(record, manner), /an Executed event/);
     });
 
-    test("returns the code of another contract", async () => {
+    test("throws if the node returns the code of another contract", async () => {
       const record = await executed();
       await world.client.setCode({ address: record.address, bytecode: "0x00" });
       await assert.rejects(readFrom(record, plain), /code/);
       await assert.rejects(readFrom(record, logless), /code/);
     });
 
-    test("returns the logs of another address", async () => {
+    test("throws if the node returns the logs of another address", async () => {
       const other = await executed();
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
@@ -144,12 +144,12 @@ for (const [name, read] of Object.entries(readers)) {
       await assert.rejects(readFrom(record, manner), /expected only logs that match the filter/);
     });
 
-    test("returns no data for `balanceOf`", async () => {
+    test("throws if the node returns no data for `balanceOf`", async () => {
       const record = await world.newRecord({ token: "0x00000000000000000000000000000000000abcde" });
       await assert.rejects(readFrom(record, plain), /balanceOf/);
     });
 
-    test("reorganizes its chain during every attempt", async () => {
+    test("throws if the node reorganizes its chain during every attempt", async () => {
       const record = await executed();
       const manner: Manner = async (method, params, ask) => {
         const answer = await ask(method, params);
@@ -161,35 +161,35 @@ for (const [name, read] of Object.entries(readers)) {
     });
   });
 
-  describe(`a status read by ${name} succeeds with a node`, () => {
-    test("that does not support blocks by hash", async () => {
+  describe(`reading a status with ${name}`, () => {
+    test("succeeds if the node does not support blocks by hash", async () => {
       const record = await executed();
       const { status } = await readFrom(record, unhashed);
       assert.equal(status.state, "executed");
     });
 
-    test("that limits log queries to 10 blocks, and has old state", async () => {
+    test("succeeds if the node limits log queries to 10 blocks and keeps old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, narrow(10));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("that limits log queries to 40 blocks, and lacks old state", async () => {
+    test("succeeds if the node limits log queries to 40 blocks and lacks old state", async () => {
       const record = await executed();
       const { status } = await readFrom(record, forgetful(narrow(40)));
       assert.equal(status.execution?.held, "130");
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("that omits the logs of a recovery (the status then lists no recovery)", async () => {
+    test("succeeds without the recovery if the node omits the logs of the recovery", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");
       assert.deepEqual([status.execution, status.recoveries], [null, []]);
     });
 
-    test("that reorganizes its chain during the read", async () => {
+    test("succeeds if the node reorganizes its chain during the read", async () => {
       const record = await executed();
       const { calls } = await readFrom(record, plain);
       for (let at = 0; at < calls.length; at++) {

@@ -66,7 +66,7 @@ describe("formBatches", () => {
     assert.deepEqual(names([tipped, own]), ["o", "t"]);
   });
 
-  test("reserves the gas of the most expensive job plus 37.5 % for each job", () => {
+  test("reserves for each job 137.5 % of the gas of the most expensive job", () => {
     const [batch] = formBatches([ready("a", 100_000), ready("b", 70_000)], limits);
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });

@@ -13,7 +13,7 @@ describe("the gas estimate from several endpoints", () => {
     assert.deepEqual(judge([takes(9_000_000), takes(100_000), takes(99_000)]), takes(100_000));
   });
 
-  test("is a failure only if a majority of endpoints reports the failure", () => {
+  test("fails only if a majority of endpoints reports a failure", () => {
     assert.deepEqual(judge([fails, takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), takes(100_000)]), takes(100_000));
     assert.deepEqual(judge([fails, takes(100_000), fails]), fails);
@@ -36,7 +36,7 @@ describe("a recovery of several tokens", () => {
     });
   });
 
-  test("waits with the reason of the failed transfer", () => {
+  test("waits with the reason `CallFailed` if a transfer fails and no transfer succeeds", () => {
     assert.deepEqual(combineEstimates(tokens, [fails, unknown]), {
       transfers: [],
       reason: "CallFailed",

@@ -42,7 +42,7 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
   const at = (nowMs: number) => openIntentFilter(chains, "tips", () => nowMs);
   const before = at(0);
 
-  test("rejects an intent without a tip in a token whose price is configured", () => {
+  test("requires a tip in a token whose price is configured", () => {
     assert.equal(before(intent({ calls: [] })), false);
     assert.equal(before(intent({ calls: [tip(other)] })), false);
   });

@@ -141,7 +141,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.deepEqual([status.state, status.balance, status.chainId], ["unfunded", "0", ownId]);
   });
 
-  test("is returned again after a second payment", async () => {
+  test("is returned after each of two payments", async () => {
     const { address, intent } = await openRecord();
     const before = await world.balanceOf(intent.recovery);
     for (const count of [1, 2]) {

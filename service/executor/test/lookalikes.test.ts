@@ -158,7 +158,7 @@ describe("a look-alike from a hostile sender", () => {
     assert.deepEqual(await wrongIn(address), []);
   });
 
-  test("causes at most three transactions a day with false transfer logs", async () => {
+  test("causes at most three transactions a day if it emits false transfer logs", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");

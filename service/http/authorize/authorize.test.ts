@@ -351,7 +351,7 @@ describe("an account's credentials", () => {
     assert.match(server.headers.get("ratelimit")!, /r=99;/);
   });
 
-  test("an API key with an `Origin` is recorded as seen in a browser", async () => {
+  test("an API key that is sent with an `Origin` is recorded as used in a browser", async () => {
     const { accountId, bearer } = await newAccount();
     const { accounts, store } = service.parts;
     await refuses(403, "api_key_in_browser", [

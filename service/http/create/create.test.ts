@@ -266,7 +266,7 @@ describe("POST /v1/address/create", () => {
     assert.equal(owners.length, 3);
   });
 
-  test("returns a new address for each request without a salt and a reference", async () => {
+  test("returns a new address for each request with neither a salt nor a reference", async () => {
     const { salt: _, ...intent } = newIntent();
     const [first, second] = [(await post(intent)).json(), (await post(intent)).json()];
     assert.notEqual(first.address, second.address);

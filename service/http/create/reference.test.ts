@@ -120,7 +120,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("is refused with 403 from a page if the account forbids references", async () => {
+    test("is refused with 403 if the account forbids references from pages", async () => {
       const { db, accountId, server, page } = await shop();
       await allowReferences(db, accountId, false, { atMs: Date.now() });
       const refused = await create(page, "reference=order-10");
@@ -138,7 +138,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(events.includes("client_id_references_allowed"));
     });
 
-    test("is refused with 409 and the existing address if another intent uses it", async () => {
+    test("is refused with 409 if it is in use, and the error contains its address", async () => {
       const { server } = await shop();
       const { address } = (await create(server, "reference=order-3")).json();
       const refused = await create(server, "reference=order-3");
@@ -215,7 +215,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(again.json().error.issues[0].message, first.json().address);
     });
 
-    test("determines the salt if it is missing, so a repeat returns the same address", async () => {
+    test("determines a missing salt, so a repeated request returns the same address", async () => {
       const { db, accountId, server, page } = await shop();
       const intent = withoutSalt();
       const [one, two] = await Promise.all([

@@ -277,7 +277,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("list only the account's events, in order, from a cursor on", async () => {
+    test("list only the account's events after the cursor, in order", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const rows = [mine, other].flatMap(({ accountId }) =>
         Array.from({ length: 5 }, (_, i) => ({

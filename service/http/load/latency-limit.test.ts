@@ -92,7 +92,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("allows 90 % of the capacity at triple load, with at most 5 times the p99 latency", () => {
+    test("keeps 90 % of the capacity usable at triple load, within 5 times the usual p99", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       const first = offer(limit, service, { ...from, seconds: 5 });
@@ -113,7 +113,7 @@ for (const [name, service] of Object.entries(services)) {
   });
 }
 
-describe("a limit on simultaneous requests to a database with a latency of 50 ms", () => {
+describe("a limit on simultaneous requests, with a database latency of 50 ms", () => {
   const database = { waitMs: 50, busyMs: 0.5 };
   const capacity = capacityOf(database);
   /**
@@ -137,7 +137,7 @@ describe("a limit on simultaneous requests to a database with a latency of 50 ms
     assert.equal(offer(limit, slow, { perSecond: 100, seconds: 20, fromMs: 5_000 }).refused, 0);
   });
 
-  test("allows 90 % of the capacity even if this needs 500 simultaneous requests", () => {
+  test("keeps 90 % of the capacity usable if the database needs 500 simultaneous requests", () => {
     const limit = openLatencyLimit(1024);
     const parallel = { ...database, busyMs: 0.1 };
     const perSecond = 3 * capacityOf(parallel);
@@ -147,7 +147,7 @@ describe("a limit on simultaneous requests to a database with a latency of 50 ms
     assert.ok(over.perSecond >= 0.9 * capacityOf(parallel), JSON.stringify(over));
   });
 
-  test("allows 90 % of the capacity after the disk becomes ten times slower", () => {
+  test("keeps 90 % of the capacity usable after the disk becomes ten times slower", () => {
     const limit = openLatencyLimit(1024);
     const fast = { ...database, waitMs: 5 };
     offer(limit, fast, { perSecond: 100, seconds: 60, fromMs: 0 });
@@ -156,7 +156,7 @@ describe("a limit on simultaneous requests to a database with a latency of 50 ms
     assert.ok(over.perSecond >= 0.9 * capacity, JSON.stringify(over));
   });
 
-  test("allows 90 % of the capacity after hours in which a few commits were very fast", () => {
+  test("keeps 90 % of the capacity usable after an hour with a few very fast commits", () => {
     const limit = openLatencyLimit(1024);
     const shared = { ...database, varies: true };
     offer(limit, shared, { perSecond: 20, seconds: 3_600, fromMs: 0 });
@@ -164,14 +164,14 @@ describe("a limit on simultaneous requests to a database with a latency of 50 ms
     assert.ok(over.perSecond >= 0.9 * capacity, JSON.stringify(over));
   });
 
-  test("allows 90 % of the remaining capacity if the disk stalls for 1 s of every 5 s", () => {
+  test("keeps 72 % of the capacity usable if the disk stalls for 1 s of every 5 s", () => {
     const limit = openLatencyLimit(1024);
     offer(limit, database, { perSecond: 100, seconds: 60, fromMs: 0 });
     const over = overload(limit, { ...database, stallMs: 1_000 }, 60_000);
     assert.ok(over.perSecond >= 0.9 * 0.8 * capacity, JSON.stringify(over));
   });
 
-  test("restores the latency after a customer used 300 connections for ten minutes", () => {
+  test("restores a low p99 latency after a customer used 300 connections for ten minutes", () => {
     const limit = openLatencyLimit(1024);
     const { p99 } = offer(limit, database, { perSecond: 100, seconds: 60, fromMs: 0 });
     overload(limit, database, 60_000);
@@ -183,7 +183,7 @@ describe("a limit on simultaneous requests to a database with a latency of 50 ms
     assert.ok(over.p99 <= 5 * p99, JSON.stringify({ p99, over }));
   });
 
-  test("restores the latency if another program takes three quarters of the processor", () => {
+  test("restores a low p99 latency if another program takes 75 % of the processor", () => {
     const limit = openLatencyLimit(1024);
     const { p99 } = offer(limit, database, { perSecond: 100, seconds: 60, fromMs: 0 });
     overload(limit, database, 60_000);

@@ -60,7 +60,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("returns the effect of a payment, readable by any page and without caching", async () => {
+  test("returns the effect of a payment to any page, and forbids caching", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(record.address.toLowerCase());
     assert.equal(answer.statusCode, 200);

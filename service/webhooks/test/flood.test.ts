@@ -97,7 +97,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test(
-      "control: with one pool of slots for all endpoints, some of these events are late",
+      "control: they delay some events if all endpoints share one pool of slots",
       onlyLong,
       async () => {
         await store.db

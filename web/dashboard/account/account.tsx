@@ -253,8 +253,8 @@ const browsers = ["Firefox", "Edg", "OPR", "Chrome", "Safari"];
 const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
 
 /**
- * Returns a text such as "Firefox on Windows". If the user agent is unknown, returns its first
- * part.
+ * Returns a text such as "Firefox on Windows". If neither the browser nor the system is recognized,
+ * returns the first 40 characters of the user agent.
  */
 function sayBrowser(userAgent: string | null, say: Say): string {
   if (!userAgent) return say("unknown");

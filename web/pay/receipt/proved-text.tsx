@@ -147,7 +147,10 @@ function AtBlock({ number, timestamp }: { number: number; timestamp: number }) {
   return <Said as="atBlock" number={number} time={sayMoment(timestamp, language)} />;
 }
 
-/** Draws payers and recipients if a payment or an outcome is proven. */
+/**
+ * Shows a diagram of payers and recipients. Shows nothing while the intent is open, or if there are
+ * no recipients.
+ */
 function MoneyFlow({ proved, chain }: ProvedProps) {
   const { record, execution, outcome, payments } = proved;
   const { intent } = record;

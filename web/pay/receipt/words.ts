@@ -14,7 +14,8 @@ import zh from "./words/zh.json" with { type: "json" };
 type ReceiptKey = keyof typeof en;
 const catalogues: Readonly<Record<LanguageTag, Words<ReceiptKey>>> = { en, es, fr, de, ar, zh };
 
-// Receipts bundle the element's texts only in English, because receipts do not show these texts.
+// `uiWords` includes the element's English texts. Receipts do not show these texts, so the script
+// does not contain their translations.
 const english = { ...uiWords, ...en };
 export type Key = keyof typeof english;
 

@@ -75,7 +75,7 @@ export const findIcon = ({ info }: Wallet): string | undefined =>
 
 /**
  * Links that open a page in a wallet app. `page` is an absolute URL. The links come from each app's
- * documentation. Rainbow's link comes from its source, `src/handlers/deeplinks.ts`.
+ * documentation. Rainbow's link comes from the app's source code, `src/handlers/deeplinks.ts`.
  */
 export const walletApps: readonly { name: string; link: (page: string) => string }[] = [
   {

@@ -6,11 +6,11 @@ import type { Shape } from "./shapes.tsx";
 /** A moment on the timeline. `late` marks a payment after the expiry or after the outcome. */
 export type Moment = { readonly seconds: number; readonly is?: "now" | "end" | "late" };
 
-/** The minimum fraction of the line that lies after `end` and shows late moments. */
+/** The minimum fraction of the line that is reserved for moments after `end`. */
 const lateShare = 0.08;
 /**
- * A label nearer to an edge than this starts or ends at its moment. The edge would cut off a
- * centered label.
+ * If a moment is within this distance of an edge, its label is not centered. The edge would cut off
+ * a centered label.
  */
 const edgePercent = 15;
 const line = 20;

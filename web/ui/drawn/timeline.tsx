@@ -4,8 +4,8 @@ import { type Moment, timelineRem, timelineShapes } from "./timeline-shapes.ts";
 
 /**
  * - `said`: the full date and time, or the block number
- * - `away`: the time from now
- * - `by`: the cause of the moment
+ * - `away`: the time between the moment and now, for example "in 2 hours"
+ * - `by`: a link to the transaction, if the moment is a payment
  */
 export type SaidMoment = Moment & {
   name: string;

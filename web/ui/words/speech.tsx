@@ -46,7 +46,7 @@ export const useUiSpeech = () => useContext(UiContext);
 /**
  * Creates the hooks for a set of texts. The language is English unless `Speaking` of {@link
  * makeSpeaking} provides another language.
- * @param en the set of texts, and the texts of ui/
+ * @param en the English texts of the set, together with the English texts of ui/
  */
 export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {
   const Context = createContext(makeWords<Key>(english, en));

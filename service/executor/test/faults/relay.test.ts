@@ -156,7 +156,7 @@ describe("an executor with a private relay", () => {
   });
 
   test(
-    "control: an executor with a tenfold maximum pays a higher priority fee",
+    "control: it pays a priority fee above 2 gwei if the maximum is 20 gwei",
     onlyLong,
     async (context) => {
       const offered = await hold(context, 20n * gwei, "replaced", 12);
@@ -172,7 +172,7 @@ describe("an executor with a private relay", () => {
   });
 });
 
-describe("an underpriced error", () => {
+describe("the error `replacement transaction underpriced`", () => {
   /**
    * Checks that repeated errors cause no replacement transaction. Then stops the errors, and checks
    * that the address is executed.

@@ -146,7 +146,7 @@ async function payOne(accountId: string): Promise<AddressRecord> {
 }
 
 describe("an executor after a restore from a backup", () => {
-  test("charges the transactions that were sent after the backup", async (context) => {
+  test("charges accounts for transactions that were sent after the backup", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);
@@ -180,7 +180,7 @@ describe("an executor after a restore from a backup", () => {
     await assertReportIsExact(world, store);
   });
 
-  test("charges a replacement that is not in the backup", async (context) => {
+  test("charges the account for a replacement that is not in the backup", async (context) => {
     world.stopTicking();
     const lost = start(context);
     const record = await payOne(bob);
@@ -308,7 +308,7 @@ describe("an executor after a restore from a backup", () => {
   });
 });
 
-test("a transaction is charged even if one endpoint returns wrong past nonces", async (context) => {
+test("an account is charged even if an endpoint lies about past nonces", async (context) => {
   const restore = await backUp();
   tick(100);
   const first = start(context);

@@ -100,7 +100,7 @@ describe("an endpoint with wrong answers", () => {
   for (const [method, lie] of Object.entries(lies)) {
     const options = method === "eth_getCode" ? {} : onlyLong;
     test(
-      `is named in the log and the metrics if it gives wrong answers to ${method}`,
+      `appears in the log and the metrics with the method ${method}`,
       options,
       async (context) => {
         const bad = await endpoint({ [method]: lie });
@@ -137,7 +137,7 @@ describe("an endpoint with wrong answers", () => {
     );
   });
 
-  test("is listed by `admin chains check` with the methods of its wrong answers", async () => {
+  test("is reported by `admin chains check` with each method that it answers wrongly", async () => {
     const liar = await endpoint({
       ...lies,
       eth_getBalance: { result: "0xff" },

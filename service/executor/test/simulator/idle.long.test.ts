@@ -178,7 +178,7 @@ describe("the calls to endpoints on a day without payments", () => {
   }
 });
 
-describe("a chain that is rarely read because no address is open", () => {
+describe("a chain without open addresses", () => {
   const expiresAt = startSeconds - 86_400;
   for (const blockSeconds of [12, 1]) {
     test(`causes at most 1,600 calls a day with a block every ${blockSeconds} s`, async (t) => {
@@ -228,7 +228,7 @@ describe("a chain that is rarely read because no address is open", () => {
     await world.stop();
   });
 
-  test("is no longer read at every poll after its only address is executed", async () => {
+  test("is read less often after its only open address is executed", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
     await world.runFor(warmUpSeconds);
     const before = world.calls();

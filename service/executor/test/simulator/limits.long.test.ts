@@ -167,12 +167,12 @@ describe("one of three endpoints refuses all logs, but no block is skipped", () 
 /** Returns no logs. */
 const omits: Limit = (call, honest) => (isLogs(call) ? { result: [] } : honest);
 
-describe("payments are executed although only one endpoint answers log queries", () => {
+describe("an executor with only one endpoint that answers log queries", () => {
   for (const [what, limits] of [
     ["at one of two endpoints", [withoutLogs, free]],
     ["at two endpoints of three", [withoutLogs, withoutLogs, free]],
   ] as const) {
-    test(`with at most 25 % more calls if logs are refused ${what}`, async (t) => {
+    test(`makes at most 25 % more calls if logs are refused ${what}`, async (t) => {
       for (const seed of seeds) {
         const usual = await historyOf(
           seed,
@@ -197,7 +197,7 @@ describe("payments are executed although only one endpoint answers log queries",
    */
   const scanBlocks = 60 / 12 + 2;
 
-  test(`within ${scanBlocks} blocks even if this endpoint returns only empty lists`, async (t) => {
+  test(`delays payments by at most ${scanBlocks} blocks if all logs are missing`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -211,7 +211,7 @@ describe("payments are executed although only one endpoint answers log queries",
     }
   });
 
-  test("control: without balance reads, payments wait more than ten times longer", async () => {
+  test(`control: without balance reads, waits exceed ${10 * scanBlocks} blocks`, async () => {
     const { ownWaitBlocksMax } = await historyOf(
       1,
       [withoutLogs, omits],
@@ -254,7 +254,7 @@ const late: Limit = async (_call, honest, scheduler) => {
   return honest;
 };
 
-test("one slow endpoint of three delays payments by at most two blocks", async (t) => {
+test("if one of three endpoints is slow, payments wait at most two blocks longer", async (t) => {
   for (const seed of seeds) {
     const { faults, waitBlocksMax } = await historyOf(seed, [late, free, free]);
     assert.deepEqual(faults, []);

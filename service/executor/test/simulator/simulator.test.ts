@@ -185,7 +185,7 @@ describe("the simulator detects the faults of", onlyLong, () => {
     most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });
 
-  test("an executor without protection against faults", async (t) => {
+  test("an executor that uses one endpoint and keeps its state in memory", async (t) => {
     const reports = await histories(few, {}, "naive");
     most(t, reports.filter((each) => each.faults.length > 0).length, "fail");
   });
