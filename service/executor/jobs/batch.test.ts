@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { batchCalldata, fromHex, type Hex, recoverCalldata } from "executable-address";
-import measured from "executable-address-contracts/snapshots/gas.json" with { type: "json" };
+import type { Hex } from "executable-address";
 import { openBudgets } from "../money/budgets.ts";
 import { defaultTuning } from "../pass.ts";
 import type { Purse } from "../transactions/send.ts";
-import {
-  admit,
-  baseGas,
-  computeGasLimit,
-  computeRecoveryGas,
-  computeShares,
-  computeSizeMax,
-  formBatches,
-  type Ready,
-} from "./batch.ts";
+import { admit, formBatches } from "./batch.ts";
+import { computeShares, type Ready } from "./gas.ts";
 
 const limits = {
   batchGasMax: 1_000_000,
@@ -133,48 +124,5 @@ describe("admit with `EXECUTOR_PAYS=tips`", () => {
 
   test("postpones an execution without a tip, with the reason `tip_does_not_cover_gas`", () => {
     assert.deepEqual(reasonOf("execute"), [["tip_does_not_cover_gas", 1060]]);
-  });
-});
-
-describe("the gas and calldata limits of a transaction", () => {
-  type Column = keyof (typeof measured)["one call"];
-  const columns = Object.keys(measured["one call"]) as Column[];
-
-  test("suffice for the batches that contracts/snapshots/gas.json measures", () => {
-    for (const column of columns)
-      for (const count of [1, 5, 20] as const) {
-        const used = count * measured[`batch of ${count}, each`][column];
-        assert.ok(used <= baseGas + count * measured["one call"][column], `${column}, ${count}`);
-      }
-  });
-
-  test("suffice for the recoveries that contracts/snapshots/gas.json measures", () => {
-    // The encoded terms of an intent with one call have 21 words of 32 bytes.
-    const { item } = ready("a", 0, 0, 21 * 32);
-    const gas = (transfer: number) => computeRecoveryGas(item, [{ gas: transfer }]);
-    for (const token of ["plain", "USDC"] as const)
-      assert.ok(measured["refund, expired"][token] <= gas(0), token);
-    for (const column of columns) {
-      const limit = computeGasLimit([{ gas: gas(30_000) }]);
-      assert.ok(measured["refund, expired"][column] <= limit, `${column}: ${limit}`);
-    }
-  });
-
-  test("suffice for the calldata of a batch of recoveries", () => {
-    const token: Hex = `0x${"11".repeat(20)}`;
-    for (const [count, tokens] of [
-      [1, 1],
-      [2, 1],
-      [20, 1],
-      [20, 9],
-    ] as const) {
-      const kind = "recover" as const;
-      const list: Hex[] = Array(tokens).fill(token);
-      const one: Ready = { ...ready("a", 1000, 0, 21 * 32), kind, tokens: list };
-      const calldata = recoverCalldata(fromHex(one.item.job.terms), list);
-      const { length } = batchCalldata(Array(count).fill(calldata));
-      const { bytes } = computeSizeMax(Array(count).fill(one));
-      assert.ok(length <= bytes, `expected at most ${bytes}, found ${length}`);
-    }
   });
 });

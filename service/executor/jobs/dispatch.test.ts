@@ -16,8 +16,8 @@ import { openLedger } from "../ledger/ledger.ts";
 import { defaultTuning } from "../pass.ts";
 import { openSendMemory, type Purse } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
-import type { Batch } from "./batch.ts";
 import { dispatch, openShortageMemory } from "./dispatch.ts";
+import type { Batch } from "./gas.ts";
 
 const address: Hex = `0x${"0a".repeat(20)}`;
 const sender: Hex = `0x${"0b".repeat(20)}`;

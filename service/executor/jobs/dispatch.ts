@@ -24,7 +24,7 @@ import {
   surelyAffords,
 } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
-import { type Batch, computeShares, computeSizeMax, type Ready } from "./batch.ts";
+import { type Batch, computeShares, computeSizeMax, type Ready } from "./gas.ts";
 
 /**
  * Recoveries can use at most half of the transactions that a key can still send, rounded up. The

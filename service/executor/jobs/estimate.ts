@@ -32,7 +32,7 @@ import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
-import { baseGas } from "./batch.ts";
+import { baseGas } from "./gas.ts";
 import {
   estimateForms,
   isFormRefused,

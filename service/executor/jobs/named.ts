@@ -15,9 +15,9 @@ import type { Pass } from "../pass.ts";
 import { type Examined, examine, type HoldingsMemory, ofSeveral } from "../payments/vaults.ts";
 import { canAfford } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
-import { type Batch, baseGas, computeRecoveryGas, computeShares, computeSizeMax } from "./batch.ts";
 import { isOpen } from "./decide.ts";
 import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatch.ts";
+import { type Batch, baseGas, computeRecoveryGas, computeShares, computeSizeMax } from "./gas.ts";
 
 /**
  * The gas for one transfer. Tokens behind a proxy need up to 100,000 gas, and lending tokens up to

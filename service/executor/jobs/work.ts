@@ -19,13 +19,7 @@ import type { Pass } from "../pass.ts";
 import { type Corrupt, type Examined, examine, type HoldingsMemory } from "../payments/vaults.ts";
 import { canAfford, gasMax, type Purse } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
-import {
-  admit,
-  computeGasLimit,
-  computeRecoveryGas,
-  estimateRecoveryCost,
-  type Ready,
-} from "./batch.ts";
+import { admit } from "./batch.ts";
 import { type Decision, decide, isOpen } from "./decide.ts";
 import {
   countFreeSlots,
@@ -40,6 +34,7 @@ import {
   estimateRecoveries,
   type Transfer,
 } from "./estimate.ts";
+import { computeGasLimit, computeRecoveryGas, estimateRecoveryCost, type Ready } from "./gas.ts";
 import { findSlowness } from "./simulate.ts";
 
 /**
