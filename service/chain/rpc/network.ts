@@ -124,9 +124,9 @@ function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const lateMs = lateAfterMs(enoughMs);
   return all.filter(({ record, tookMs }) => {
     if (tookMs > lateMs) {
-      const times = `returned its newest block after ${Math.round(tookMs)} ms`;
+      const late = `returned its newest block after ${Math.round(tookMs)} ms`;
       const quorum = `a quorum answered within ${Math.round(enoughMs)} ms`;
-      recordFailure(state, record, `${times}, although ${quorum}`);
+      recordFailure(state, record, `${late}, although ${quorum}`);
       return false;
     }
     recordHealthy(record);

@@ -171,7 +171,7 @@ const vaultsPerFilter = 200;
  * The maximum number of addresses per read. Reading their balances takes 100 calls, and reading
  * their logs takes 75.
  */
-export const groupMax = 15_000;
+export const addressesPerReadMax = 15_000;
 
 export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
   const blocks = new Map<number, Promise<BlockReference | undefined>>();
@@ -208,7 +208,7 @@ function logsTogether(chain: ChainAccess): ChainView["logs"] {
     return (await Promise.all(answers)).flat();
   };
   const rangeOf = ({ range }: Wanted) => `${range.from}-${range.to}`;
-  const ask = togetherBy<Wanted, VaultEvent[] | Refused>(rangeOf, readAll, groupMax);
+  const ask = togetherBy<Wanted, VaultEvent[] | Refused>(rangeOf, readAll, addressesPerReadMax);
   return (vault, range) => ask({ vault, range });
 }
 

@@ -42,15 +42,15 @@ export const moreHolders = (size: number, sizeMax: number): number => Math.min(s
 /**
  * Returns the balances of `holders` in order, for each endpoint that was called.
  *
- * @param groupMax the number of addresses per call, at most {@link holdersMax}
+ * @param perCallMax the number of addresses per call, at most {@link holdersMax}
  * @throws {ChainUnavailable} if a node answers for another chain or block
  */
 export async function readHoldings(
   { chainId, timestamp, ask }: AtBlock,
   holders: readonly Holder[],
-  groupMax = holdersMax,
+  perCallMax = holdersMax,
 ): Promise<Holding[][]> {
-  const groups = [...groupsOf(holders, groupMax)];
+  const groups = [...groupsOf(holders, perCallMax)];
   const read = (answer: Answer, index: number) =>
     holdingsIn(hexData(resultOf(answer)), { chainId, timestamp, count: groups[index]!.length });
   const isReadable = (answer: Answer, index: number) => {

@@ -22,9 +22,9 @@ import { oneAt } from "../rpc/chain-rpc.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import {
+  addressesPerReadMax,
   type ChainAccess,
   type ChainView,
-  groupMax,
   newPastCache,
   type PastCache,
   readPast,
@@ -95,7 +95,7 @@ export function openStatusReader(chain: StatusChain): StatusReader {
     const subjects = group.map(({ subject }) => subject);
     return readStatuses(chain, { past, nativeTokens }, group[0]!.block, subjects);
   };
-  const readTogether = togetherBy<Question, AddressStatus>(hashOf, readGroup, groupMax);
+  const readTogether = togetherBy<Question, AddressStatus>(hashOf, readGroup, addressesPerReadMax);
   const readOne = (subject: StatusSubject, block: BlockReference) =>
     answered(`${subject.address} ${block.hash}`, () => readTogether({ block, subject }));
   const findEarlier = async (number: number) => {

@@ -101,7 +101,7 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
  * other items share the cost of an item that burns all its gas. With this limit, each item still
  * pays for less than twice its own gas.
  */
-const gasFactor = 1.45;
+const gasRatioMax = 1.45;
 
 /**
  * Groups the items into batches that comply with `limits`. An item that has failed before gets its
@@ -111,7 +111,7 @@ const gasFactor = 1.45;
  * The factory divides the remaining gas equally among the remaining items. Therefore, no item can
  * use up the gas of later items. All shares are equal, so each share must be large enough for the
  * largest item. To keep the gas limit low, a transaction contains only items with similar gas
- * estimates (`gasFactor`).
+ * estimates (`gasRatioMax`).
  */
 export function formBatches(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);
@@ -137,7 +137,7 @@ function fits(items: readonly Ready[], limits: BatchLimits): boolean {
   const [first, last] = [items[0]!, items.at(-1)!];
   return (
     items.length <= limits.batchItemsMax &&
-    last.gas <= first.gas * gasFactor &&
+    last.gas <= first.gas * gasRatioMax &&
     last.isTipped === first.isTipped &&
     computeGasLimit(items) <= limits.batchGasMax &&
     bytes <= limits.batchBytesMax &&

@@ -214,7 +214,7 @@ type Vote = { client: EndpointClient; estimate: Estimate };
  * Estimates agree if they differ by at most this factor. Small differences are normal, because some
  * endpoints are a block behind.
  */
-const gasFactor = 1.25;
+const agreedRatioMax = 1.25;
 
 function isSettled(votes: readonly Vote[], quorum: number): boolean {
   const estimates = votes.map(({ estimate }) => estimate);
@@ -222,7 +222,7 @@ function isSettled(votes: readonly Vote[], quorum: number): boolean {
   const failed = estimates.filter(({ result }) => result === "fails").length;
   if (failed > 0 && gas.length > 0) return estimates.length > quorum;
   if (failed >= quorum) return true;
-  return gas.length >= quorum && gas.at(-1)! <= gas[0]! * gasFactor;
+  return gas.length >= quorum && gas.at(-1)! <= gas[0]! * agreedRatioMax;
 }
 
 const sortGas = (estimates: readonly Estimate[]): number[] =>
@@ -266,13 +266,13 @@ const simulateMethod = "eth_simulateV1";
  * The maximum number of executions in one `eth_simulateV1` call. For slow accounts, there is a
  * separate call for each execution.
  */
-const groupMax = 50;
+const executionsPerCallMax = 50;
 /**
- * `callMsMax` limits the duration of one call. `slowMsMax` is the time during which calls for slow
- * accounts can start.
+ * `callMsMax` limits the duration of one call. `slowStartMs` is the time during which calls for
+ * slow accounts can start.
  */
 const callMsMax = 1500;
-const slowMsMax = 500;
+const slowStartMs = 500;
 
 /** An endpoint that does not support the method is asked again only after this time. */
 const missingMs = hourMs;
@@ -319,11 +319,11 @@ async function* requestGasUses(
   const { accountMs } = client.record.estimates;
   const isQuick = ({ job }: Examined) => (accountMs.get(job.accountId) ?? 0) <= slowMs;
   const quickUntilMs = clock() + tuning.estimateMsMax / 2;
-  const quick = [...groupsOf(items.filter(isQuick), groupMax)];
+  const quick = [...groupsOf(items.filter(isQuick), executionsPerCallMax)];
   const slow = items.filter((item) => !isQuick(item)).map((item) => [item]);
   let slowUntilMs = Number.POSITIVE_INFINITY;
   for (const [place, group] of [...quick, ...slow].entries()) {
-    if (place === quick.length) slowUntilMs = clock() + slowMsMax;
+    if (place === quick.length) slowUntilMs = clock() + slowStartMs;
     if (clock() > (place < quick.length ? quickUntilMs : slowUntilMs)) continue;
     const answer = await requestGasUse(pass, client, writeGasUseForms(pass, purse, group, limit));
     if (!answer) return;

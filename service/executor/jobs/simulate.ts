@@ -35,7 +35,7 @@ export const slowMs = 100;
  */
 const justSlowMs = slowMs + 1;
 /** The maximum number of calls in one request. */
-const groupMax = 10;
+const callsMax = 10;
 /**
  * The number of simultaneous requests for the fastest accounts, and for accounts without a recorded
  * duration. Some nodes process simultaneous requests one after the other. Even these nodes answer
@@ -133,8 +133,8 @@ async function simulateGroups(
   const left = findOpen(round, (ms) => ms !== undefined && isPace(ms));
   const simulateNext = async () => {
     while (left.length > 0 && hasTime(round, untilMs)) {
-      const group = left.splice(0, groupMax);
-      const tookMs = await simulate(round, group, groupMax * slowMs + 2 * client.record.answerMs);
+      const group = left.splice(0, callsMax);
+      const tookMs = await simulate(round, group, callsMax * slowMs + 2 * client.record.answerMs);
       for (const index of group) {
         if (tookMs === undefined) {
           recordAccountMs(client.record, requests[index]!.accountId, undefined);

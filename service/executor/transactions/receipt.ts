@@ -145,7 +145,7 @@ export const openTraceMemory = (): TraceMemory => ({
 /** The time limit for a trace. All other work waits for the trace. */
 const traceMsMax = 2000;
 /** If too few endpoints returned a trace, no trace is requested for this time. */
-const untracedMs = hourMs;
+const retryMs = hourMs;
 
 /**
  * Returns the gas that each address used, according to the endpoints' traces. Returns undefined if
@@ -156,7 +156,7 @@ export async function readGasUsed(
   { transactionHash, gasUsed }: Pick<Receipt, "transactionHash" | "gasUsed">,
   vaults: readonly Hex[],
 ): Promise<Map<Hex, number> | undefined> {
-  if (vaults.length < 2 || parts.clock() - memory.traces.untracedMs < untracedMs) return undefined;
+  if (vaults.length < 2 || parts.clock() - memory.traces.untracedMs < retryMs) return undefined;
   const params = [transactionHash, { tracer: "callTracer" }];
   const method = "debug_traceTransaction";
   const clients = view.clients(0);

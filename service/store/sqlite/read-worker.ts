@@ -9,10 +9,10 @@ import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
 /** The JSON of a record, null without a record, or the reason why the record is corrupt. */
-export type Found = string | null | { corrupt: string };
+export type FoundText = string | null | { corrupt: string };
 
 /** `found` is in the order of the addresses. `failure` is SQLite's error code. */
-export type ReadAnswer = { found: Found[] } | { failure: string; message: string };
+export type ReadAnswer = { found: FoundText[] } | { failure: string; message: string };
 
 const { file } = workerData as { file: string };
 const database = connect(file);
@@ -23,7 +23,7 @@ const selectTerms = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAdd
 /** Reads all addresses of a group in one transaction, so that SQLite locks the file once. */
 const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
 
-function find(address: Uint8Array): Found {
+function find(address: Uint8Array): FoundText {
   const row = selectTerms.get(address);
   if (!row) return null;
   try {
