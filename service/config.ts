@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { isAddress } from "executable-address";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { defaultTuning } from "./executor/pass.ts";
+import { defaultTuning } from "./executor/settings.ts";
 import { defaultLimits, type Limits } from "./http/limits.ts";
 
 export type Config = ReturnType<typeof readConfig>;

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defaultTuning } from "../executor/pass.ts";
+import { defaultTuning } from "../executor/settings.ts";
 import { openStore } from "../roles/open-store.ts";
 import { startWorld } from "../testing/executor/anvil-world.ts";
 import { type Burst, burst, callsIn, openAddresses } from "../testing/executor/burst.ts";

@@ -16,7 +16,7 @@ import { openRecord } from "../chain/rpc/endpoint-record.ts";
 import type { EndpointClient, View } from "../chain/rpc/view.ts";
 import { type Fence, takeLease } from "../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
-import { defaultTuning } from "../executor/pass.ts";
+import { defaultTuning } from "../executor/settings.ts";
 import { openFollowMemory } from "../follow/memory.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openStore } from "../roles/open-store.ts";

@@ -17,8 +17,9 @@ import { renewalMsMax } from "./ledger/lease.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { feePolicyOf } from "./money/fees.ts";
 import { convertToWei, toTipPrices } from "./money/tips.ts";
-import { type ChainSettings, defaultTuning, type Parts } from "./pass.ts";
+import type { Parts } from "./pass.ts";
 import { run } from "./run.ts";
+import { type ChainSettings, defaultTuning } from "./settings.ts";
 import { type KeySources, openSigners } from "./transactions/signer.ts";
 
 export type ExecutorConfig = KeySources & {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { openBudgets } from "../money/budgets.ts";
-import { defaultTuning } from "../pass.ts";
+import { defaultTuning } from "../settings.ts";
 import type { Purse } from "../transactions/send.ts";
 import { admit, formBatches } from "./batch.ts";
 import { computeShares, type Ready } from "./gas.ts";

@@ -7,7 +7,8 @@ import type { Reason } from "../ledger/reasons.ts";
 import { type Budgets, divideCost } from "../money/budgets.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import { computeTipsValue } from "../money/tips.ts";
-import type { Pass, Tuning } from "../pass.ts";
+import type { Pass } from "../pass.ts";
+import type { Tuning } from "../settings.ts";
 import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transactions/send.ts";
 import {
   type Batch,

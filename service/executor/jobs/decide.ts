@@ -5,8 +5,8 @@ import { type Hex, zeroAddress } from "executable-address";
 import { isOpenAt } from "executable-address/status";
 import { midnightAfter } from "../../flow/days.ts";
 import { retrySecondsMin } from "../ledger/jobs.ts";
-import type { AttemptLimits, DecisionPolicy } from "../pass.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
+import type { AttemptLimits, DecisionPolicy } from "../settings.ts";
 
 /**
  * The results of earlier attempts. `notBeforeSeconds` is the end of the backoff after the last

@@ -13,7 +13,7 @@ import { openNetwork } from "../../chain/rpc/network.ts";
 import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { openLedger } from "../ledger/ledger.ts";
-import { defaultTuning } from "../pass.ts";
+import { defaultTuning } from "../settings.ts";
 import { openSendMemory, type Purse } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
 import { dispatch, openShortageMemory } from "./dispatch.ts";

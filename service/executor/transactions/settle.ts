@@ -15,8 +15,9 @@ import { computeBudgetRetryAt, computeRetryAt, type JobUpdate } from "../ledger/
 import type { Purpose } from "../ledger/purposes.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
-import type { ChainSettings, Pass } from "../pass.ts";
+import type { Pass } from "../pass.ts";
 import { findWithCode, type HoldingsMemory } from "../payments/vaults.ts";
+import type { ChainSettings } from "../settings.ts";
 import { adoptReplacement } from "./foreign.ts";
 import {
   compareReceipts,

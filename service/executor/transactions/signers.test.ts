@@ -17,7 +17,8 @@ import {
   wanted,
   withRemoteSigner,
 } from "../../testing/executor/signing.ts";
-import { defaultTuning, type Signer } from "../pass.ts";
+import type { Signer } from "../pass.ts";
+import { defaultTuning } from "../settings.ts";
 import { openSigner, signerTimeoutMs } from "./signer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "signers-"));

@@ -6,7 +6,7 @@ import { type Hex, toHex } from "executable-address";
 import { isLong } from "../../../../scripts/long.ts";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
-import type { Tuning } from "../../pass.ts";
+import type { Tuning } from "../../settings.ts";
 import { keepRunning } from "./instance.ts";
 import { answer } from "./node-model.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";

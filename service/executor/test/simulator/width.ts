@@ -2,7 +2,7 @@
 // stream chooses these features, so that simulations without them stay the same.
 
 import { type Hex, tipAddress } from "executable-address";
-import type { ChainSettings } from "../../pass.ts";
+import type { ChainSettings } from "../../settings.ts";
 import { plainRules, type Rules } from "./chain-model.ts";
 import { itemGas, type VaultModel } from "./factory-model.ts";
 import type { Random } from "./scheduler.ts";

@@ -1,0 +1,123 @@
+// Defines the settings of the executor: the settings of each chain, and the tuning that
+// is the same for all chains.
+
+import type { Hex } from "executable-address";
+import { executionGasMax } from "../chain/execution-gas.ts";
+import type { FollowTuning } from "../follow/context.ts";
+import type { BudgetLimits } from "./money/budgets.ts";
+import type { FeePolicy } from "./money/fees.ts";
+import type { TipPrices } from "./money/tips.ts";
+
+/** The settings of one chain. Addresses are lower case. */
+export type ChainSettings = {
+  chainId: number;
+  tokens: readonly Hex[];
+  /**
+   * Tokens that imitate one of `tokens`. The value for each token is a minimum in base units:
+   * smaller transfers are ignored.
+   */
+  lookalikes: ReadonlyMap<Hex, bigint>;
+  /** A receipt is confirmed when this number of later blocks has been mined. */
+  confirmations: number;
+  /**
+   * A receipt is final when the `finalized` tag reaches its block, or after `confirmations` blocks.
+   */
+  finality: "finalized" | "blocks";
+  /** The executor acts on a payment only after this number of further blocks has been mined. */
+  paymentConfirmations: number;
+  decision: DecisionPolicy;
+  /**
+   * The number of pending blocks after which relayed transactions are also sent to the normal
+   * endpoints. If undefined, this never happens.
+   */
+  sendFallbackBlocks: number | undefined;
+  fees: FeePolicy;
+  budgets: BudgetLimits;
+  /** The source of the money for executions: the operator's budgets, tips, or both. */
+  pays: "sponsor" | "tips" | "both";
+  tipPrices: TipPrices;
+  /** The maximum number of transactions for reported tokens (jobs/named.ts) per account and day. */
+  namedTokensPerDay: number;
+  /** The executor warns operators if a key has less than this amount in wei. */
+  balanceWarnBelow: bigint;
+};
+
+/** The settings for jobs/decide.ts. */
+export type DecisionPolicy = {
+  /** The smallest amount of each token that the executor returns, in base units. */
+  recoverMin: ReadonlyMap<Hex, bigint>;
+  /**
+   * The smallest amounts for look-alike tokens. These amounts are higher, because the contract of a
+   * look-alike can report any balance.
+   */
+  lookalikes: ReadonlyMap<Hex, bigint>;
+  /**
+   * Returns the value in wei, or undefined if the token has no price. In that case, only
+   * `recoverMin` decides whether the amount is returned.
+   */
+  convertToWei(token: Hex, amount: bigint): bigint | undefined;
+} & AttemptLimits;
+
+/** `attemptLimits` in jobs/decide.ts gives the values and their reasons. */
+export type AttemptLimits = {
+  /** After this number of executions has failed on chain, the intent is no longer executed. */
+  paidFailuresMax: number;
+  /** After this number of recoveries has failed on chain, the address is given up. */
+  recoveryFailuresMax: number;
+  /**
+   * The number of recoveries per address and day with the normal minimum value. For each further
+   * recovery on this day, the minimum value doubles.
+   */
+  recoveriesPerDayMax: number;
+};
+
+/** Settings that are the same for all chains. */
+export type Tuning = FollowTuning & {
+  pollMs: number;
+  /**
+   * A process can take a lease that is unchanged for this time (`openLeaseWatch` in
+   * ledger/lease.ts).
+   */
+  leaseMs: number;
+  /** A pending transaction is sent again after this time. */
+  resendMs: number;
+  stuckSeconds: number;
+  /**
+   * `batchGasMax` is the highest gas limit of a transaction, unless the chain's limit is lower.
+   * `intentGasMax` is the highest gas limit of a single execution.
+   */
+  batchGasMax: number;
+  intentGasMax: number;
+  /** A recovery that needs more gas is left to the address's owner. */
+  recoveryGasMax: number;
+  /** The time limit for the gas estimates in one pass. */
+  estimateMsMax: number;
+  batchItemsMax: number;
+  /** The maximum size of a transaction. Nodes refuse transactions above 128 KiB. */
+  batchBytesMax: number;
+  inFlightMax: number;
+  /** The maximum number of due jobs in one pass. */
+  jobsPerPass: number;
+  /** The maximum number of new records whose balances are read in one pass. */
+  recordsPerPass: number;
+};
+
+export const defaultTuning: Tuning = {
+  pollMs: 1000,
+  leaseMs: 15_000,
+  resendMs: 10_000,
+  stuckSeconds: 45,
+  batchGasMax: 12_000_000,
+  intentGasMax: executionGasMax,
+  recoveryGasMax: 1_000_000,
+  estimateMsMax: 4000,
+  batchItemsMax: 50,
+  batchBytesMax: 100_000,
+  inFlightMax: 16,
+  jobsPerPass: 1000,
+  rangeBlocksMax: 5000,
+  rangesPerPass: 10,
+  resweepBlocks: 6,
+  recipientsMax: 1000,
+  recordsPerPass: 450,
+};
