@@ -107,10 +107,10 @@ export const fits = <S extends Shape>(shape: S, value: unknown): value is TypeOf
   !describeMisfit(shape, value);
 
 /**
- * Describes the first part of `value` that does not have its shape, as in `$.block.number: expected
- * integer, found null`. Returns undefined if every part has its shape. Unknown fields are accepted,
- * because later versions of the API can add fields. The description contains no text from `value`,
- * because the text can be a secret.
+ * Describes the first part of `value` that does not match `shape`, for example `$.block.number:
+ * expected integer, found null`. Returns undefined if all of `value` matches `shape`. Unknown
+ * fields are accepted, because later versions of the API can add fields. The description contains
+ * no text from `value`, because the text can be a secret.
  */
 export function describeMisfit(shape: Shape, value: unknown, path = "$"): string | undefined {
   const { type, anyOf, items, properties, pattern, minimum, maximum, enum: names } = shape;

@@ -1,6 +1,7 @@
 // Caches address checksums and parsed functions, because many intents share them. Each keccak
-// implementation has its own cache. A caller's faulty implementation therefore does not affect
-// other callers. The keys come from untrusted input, so their number and length are limited.
+// implementation has its own cache. If a caller's keccak returns wrong hashes, the results of other
+// callers are still correct. The keys come from untrusted input, so their number and length are
+// limited.
 //
 // The decoder looks up entries by their bytes, so it creates no text for cached entries. Cached
 // addresses and functions make decoding two calls at least three times as fast

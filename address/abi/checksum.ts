@@ -26,7 +26,7 @@ import {
  * Parses an address: `0x` followed by 40 hex digits. Mixed case must match EIP-55. Text in only
  * uppercase or only lowercase has no checksum and is valid.
  *
- * @param options.path the position of the text in the input, for the issue
+ * @param options.path the position of the text in the input, for the error
  * @returns the same address in EIP-55 case
  * @throws {InvalidError} `wrong_type`, `malformed_address` or `bad_checksum`
  */

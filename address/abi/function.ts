@@ -16,7 +16,9 @@ import {
   typeDepthMax,
 } from "./type.ts";
 
-/** Parses the text of a function. Adds faults and returns undefined if the text is invalid. */
+/**
+ * Parses the text of a function. If the text is invalid, appends to `faults` and returns undefined.
+ */
 export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
   const known = cache.functions.get(text);
   if (known) return known;
@@ -327,7 +329,8 @@ function readName(parser: Parser, what: string): string {
 }
 
 /**
- * Reads the characters `[A-Za-z0-9_$]` up to the first other character. The result can be empty.
+ * Reads letters, digits, `_`, and `$`, and stops before any other character. The result can be
+ * empty.
  */
 function readWord(parser: Parser): string {
   wordCharacters.lastIndex = parser.at;

@@ -99,7 +99,7 @@ export type Bytes = Uint8Array | Hex;
  * Converts `value` to bytes. Rejects other types, because a wrong conversion would result in a
  * wrong address.
  *
- * @param path the position of the value in the input, for the issue
+ * @param path the position of the value in the input, for the error
  * @throws {InvalidError} `malformed_hex` for text, `wrong_type` for anything else
  */
 export function parseBytes(value: unknown, path: Path = []): Uint8Array {

@@ -1,4 +1,4 @@
-// Suggests the text of an argument that is a JSON value instead of a string.
+// An argument must be a string. If an argument is another JSON value, suggests a string.
 
 import { quoted, quotedLengthMax } from "../errors.ts";
 
@@ -12,7 +12,7 @@ type Spelled = string | Spelled[];
  * string is the JSON text of nested arrays of strings. Returns undefined if the meaning is unclear
  * or the suggestion is too long.
  *
- * @param value not a string
+ * @param value an argument that is not a string
  */
 export function respellArgument(value: unknown): string | undefined {
   let items = 0;

@@ -4,7 +4,7 @@
 /**
  * - `dynamic`: whether the ABI encodes the values after the head. The head then contains only an
  *   offset.
- * - `headBytes`: the size of a value in its parent's head.
+ * - `headBytes`: the number of bytes that a value occupies in the head of its list or tuple.
  * - `depth`: the depth of nested lists and tuples, or 0 for other types.
  */
 export type AbiType = (

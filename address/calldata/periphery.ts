@@ -55,7 +55,7 @@ function addressOnChain({ address, intent }: RequiredRecord, chainId: number): H
   throw new InvalidError([{ path: ["chainId"], code: "wrong_chain", message }]);
 }
 
-/** Returns a call that fails if less than `gas` is left for the calls after it. */
+/** Returns a call that fails if less gas than `gas` remains for the calls that follow. */
 export const requireGas = (gas: bigint): Call => ({
   target: guardsAddress,
   function: "requireGas(uint256 gas)",

@@ -175,7 +175,8 @@ function describe(
 }
 
 /**
- * Signs with the keystore's key. Without a keystore, a node with the `--from` account's key signs.
+ * Signs with the keystore's key. Without a keystore, asks the nodes to sign for the `--from`
+ * account.
  */
 async function send(
   call: Call,
@@ -211,7 +212,7 @@ async function send(
 
 /**
  * Uses the median of the nodes' answers, because one wrong answer has little effect on it. If one
- * of three answers is wrong, the median is between the other two.
+ * of three answers is wrong, the median is between the two correct answers.
  */
 async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
   const middle = async (method: string, params: readonly unknown[]) => {

@@ -207,8 +207,8 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
 };
 
 /**
- * Derives who can return each kind of mistaken payment to an address, and when. With `--url`, asks
- * the service whether it has an executor.
+ * For each kind of mistake, derives who can return a payment that an address received, and when.
+ * With `--url`, asks the service whether it has an executor.
  */
 async function readReturns(given: Given): Promise<PaymentReturns> {
   const record = await recordOf(given);

@@ -1,6 +1,6 @@
-// Runs all 16 tasks that do not need the service, with the program's commands and three nodes. One
-// of the nodes returns wrong data. Checks that no output contains this data. docs/without-us.md
-// lists the tasks.
+// Runs all 16 tasks of docs/without-us.md, which do not need the service. The tests use the
+// program's commands and three nodes. One of the nodes returns wrong data. Checks that no output
+// contains this data.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -107,7 +107,7 @@ describe("the command line without the service, if one of three nodes lies", () 
   let turns = 0;
   /**
    * With TESTS=long, runs each command three times, with the lying node at each position.
-   * Otherwise, runs each command once, and moves the lying node after each command.
+   * Otherwise, runs each command once. The lying node's position changes after each command.
    */
   const everywhere = async (args: string[], check: (found: never) => void) => {
     for (const place of isLong ? [0, 1, 2] : [turns++ % 3])

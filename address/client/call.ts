@@ -91,8 +91,8 @@ async function runBounded<Answer>(
 }
 
 /**
- * Requests the first page of a list. The result is a promise of this page. The result is also an
- * async iterator over the items of all pages. The iterator requests a page only after the caller
+ * Requests the first page of a list. The result is a promise that resolves to this page. It is also
+ * an async iterator over the items of all pages. The iterator requests a page only after the caller
  * has read the previous page.
  *
  * @param cursor the cursor of the first page

@@ -43,7 +43,7 @@ const codePattern = /^[a-z0-9_]{1,64}$/;
 
 /** A likely mistake in an intent, and how to correct it. */
 export const finding = object({
-  /** The path in the intent, in the same form as in an issue: `["calls", 0, "target"]`. */
+  /** The position in the intent, as field names and array indices: `["calls", 0, "target"]`. */
   path,
   /** The kind of finding (spec/service.md, "Check"). New codes can be added. */
   code: matching<FindingCode>(codePattern),

@@ -1,6 +1,6 @@
 // `executable-address/client`: a client of the service that verifies each answer for which there is
-// a proof. A record must derive the requested address with the trusted factory. Otherwise the call
-// throws an error.
+// a proof. The client derives the address of each record with the trusted factory. If this address
+// is not the requested address, the call throws an error.
 
 import { parseAddress } from "../abi/checksum.ts";
 import { refuseUnknown } from "../errors.ts";

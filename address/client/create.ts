@@ -16,7 +16,7 @@ import type { Settings, Trust } from "./options.ts";
 import { send, writeQuery } from "./request.ts";
 
 /**
- * The intent of a new address. A missing salt is random or determined by the reference ({@link
+ * The intent of a new address. By default, the salt is random or depends on the reference ({@link
  * CreateOptions}).
  */
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };

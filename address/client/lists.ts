@@ -73,8 +73,8 @@ const addressFields = {
 } satisfies Record<keyof AddressQuery, 1>;
 
 /**
- * The kind of credential that set the reference. If the address has no reference, the kind of
- * credential that created the address.
+ * The kind of credential that set the reference. If the address has no reference, this is the kind
+ * of credential that created the address.
  */
 export const createdBy = among("api_key", "client_id");
 export type CreatedBy = TypeOf<typeof createdBy>;
@@ -207,9 +207,9 @@ export const paymentNews = object({
   /**
    * True in the last payment event before a limit is reached. The number of payment events per
    * address is limited. Each group has its own limit. The groups are normal payments, small
-   * payments, look-alikes, payments without a log, and payments on other chains. After the limit of
-   * a group, only unusually large payments with a log cause more events. The balances in the status
-   * include all payments.
+   * payments, look-alikes, payments without a log, and payments on other chains. When a group has
+   * reached its limit, only its unusually large payments cause more events. Payments without a log
+   * cause no more events. The balances in the status include all payments.
    */
   isLast: flag,
 });
@@ -232,7 +232,7 @@ export const eventData = object({
   recordUrl: text,
   /**
    * The chain on which the event happened. If `chainId` is not `status.chainId`, money arrived or
-   * was returned on that chain. Absent in events of earlier versions of the service, which are
+   * was returned on that chain. Earlier versions of the service omit this field. Their events are
    * about the intent's chain.
    */
   chainId: optional(chainId),

@@ -79,7 +79,7 @@ async function proveWith(
     return await verified((await get(path)) as AddressProof);
   } catch (error) {
     if (!(error instanceof ClientError || error instanceof ProofError)) throw error;
-    // The service's proof is usually valid, so the other code is loaded on demand.
+    // Loads gather.ts only if it is needed, because the service's proof is usually valid.
     const { proveAt } = await loadCode(import("../proof/gather.ts"));
     return verified(await proveAt(record, agreed, options));
   }

@@ -29,7 +29,7 @@ const quote = 0x22;
 
 /**
  * Scans JSON text without parsing it, for example to count fields by their colons. Calls `visit`
- * for each character outside strings that is one of `characters`. Stops if `visit` returns true.
+ * for each occurrence of one of the `characters`, except in strings. Stops if `visit` returns true.
  * The quotes around a string count as outside the string.
  *
  * @param text can be invalid JSON
@@ -67,7 +67,8 @@ function endOfString(text: string, opening: number): number {
 }
 
 /**
- * Finds the first repeated key of an object, quoted as in the text.
+ * Finds the first key that occurs twice in the same object. Returns the key with its quotes and
+ * escapes, as in `text`.
  *
  * @param text valid JSON
  */

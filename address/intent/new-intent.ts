@@ -107,8 +107,8 @@ const everywhere: ReadonlySet<string> = new Set(words.split(/\s+/));
 const ofParameters: ReadonlySet<string> = new Set(parameterOnlyWords.split(" "));
 
 /**
- * Sized types such as `uint8`, `bytes32`, and `fixed128x18`. Other widths, as in `uint7`, are not
- * reserved.
+ * Sized types such as `uint8`, `bytes32`, and `fixed128x18`. Also matches invalid types such as
+ * `uint7`, which are not reserved.
  */
 const sizedType = /^(?:u?int([1-9]\d*)|bytes([1-9]\d*)|u?fixed([1-9]\d*)x(0|[1-9]\d*))$/;
 

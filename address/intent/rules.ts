@@ -52,7 +52,6 @@ export function targetFault(word: Uint8Array, at: number): Fault | undefined {
   return { code: "reserved_address", message };
 }
 
-/** @param least the minimum */
 export const integerRange = (least: number): string =>
   `expected an integer from ${least} to ${Number.MAX_SAFE_INTEGER}`;
 

@@ -159,7 +159,7 @@ function parseFunction(reader: Reader, signature: Uint8Array, names: Uint8Array)
   return found ?? malformed(reader, "the names do not match the signature's parameters");
 }
 
-/** Decodes the arguments of a call, which follow their length in bytes. */
+/** Decodes the length of a call's arguments, and then the arguments. */
 function takeArguments(reader: Reader, found: AbiFunction): string[] {
   const end = takeLength(reader, 1) + reader.at;
   const head = take(reader, found.headBytes);

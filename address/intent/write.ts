@@ -47,7 +47,7 @@ type Context = {
   readonly listCautions?: ((found: AbiFunction) => readonly Fault[]) | undefined;
 };
 
-/** Offsets in the terms. The first word of terms is the offset 0x20 that `abi.encode` writes. */
+/** The fields' offsets in the terms. Before the first field, `abi.encode` writes the word 0x20. */
 const places = {
   token: 32,
   amount: 64,
@@ -255,7 +255,7 @@ export function writeCall(context: Context, raw: RawCall): Call | undefined {
   return { target, function: found.text, args };
 }
 
-/** Writes `abi.encode(arguments)`, after its length. */
+/** Writes the length of `abi.encode(arguments)`, and then the encoding. */
 function writeArguments(
   context: Context,
   parameters: readonly AbiType[],

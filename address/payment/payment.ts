@@ -60,8 +60,9 @@ function splitUnits(amount: string, decimals: number) {
 }
 
 /**
- * Shortens an address to "0xB9BD…41fe…99c9", for comparison with a wallet's display. The text
- * includes a middle group, because an address with equal ends is cheap to find.
+ * Shortens an address to "0xB9BD…41fe…99c9", for comparison with a wallet's display. An attacker
+ * can easily find an address with the same beginning and end. The text therefore includes a middle
+ * group.
  */
 export const shortAddress = (address: string): string =>
   `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(-4)}`;

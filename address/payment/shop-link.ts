@@ -20,8 +20,8 @@ export type ShopManifest = {
   /** The path of a picture on the same origin, of at most 64 kB. */
   readonly logo?: string;
   /**
-   * Accounts in CAIP-10 format: `eip155:8453:0x…`. An account is the shop's executable address, or
-   * the only recipient of that address's money.
+   * Accounts in CAIP-10 format: `eip155:8453:0x…`. An account can be the shop's executable address.
+   * It can also be the only account that receives money from that address.
    */
   readonly accounts?: readonly string[];
   /** The shop's Ed25519 public keys, 32 bytes each in base64, which verify its links. */
@@ -115,7 +115,7 @@ export function originOf(shop: string): string | undefined {
  * of these:
  *
  * - the executable address
- * - the account that receives all its money
+ * - the only account that receives money from the executable address
  * - the public key of the link's signature
  *
  * If the claim names an order, the file must contain the public key.

@@ -104,7 +104,7 @@ export function refuseUnknownOptions(options: object): void {
   refuseUnknown(options, gatherOptions, "option");
 }
 
-/** @throws {TypeError} for unknown options, and for options that cannot be met */
+/** @throws {TypeError} for unknown options, invalid values, and a repeated node */
 export function parseAgreement(rpcs: Rpcs, options: AgreementOptions) {
   refuseUnknownOptions(options);
   const { quorum, confirmations = 0 } = options;

@@ -1,5 +1,6 @@
-// Tests that changed proofs are rejected. The tests change each part of a real execution's proof
-// and record. They change one byte, shorten the part, repeat the part, or swap two parts.
+// Tests that changed proofs are rejected. The tests change one byte of a real proof or its record.
+// They also remove, repeat, replace, shorten, and reorder nodes of the proof, and change its
+// claims.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

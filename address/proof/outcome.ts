@@ -39,7 +39,7 @@ export type ProofOptions = { readonly factory?: Hex; readonly keccak?: Keccak };
 /**
  * Proves the outcome of `record` at `block`.
  *
- * @param record verified here as by `verifyRecord`
+ * @param record can be unverified, because this function calls `verifyRecord`
  * @throws {ProofError} `wrong_chain`
  * @throws {ProofError} `invalid_proof` if the account, the block, or the account's code is wrong
  * @throws {InvalidError} with the faults of the record
@@ -113,7 +113,7 @@ export function parseHexIn(value: unknown, what: string): Uint8Array {
 const nodesMax = 65;
 
 /**
- * Decodes a list of hex.
+ * Decodes a list of trie nodes in hex.
  * @throws {ProofError} `invalid_proof` for anything else
  */
 export function parseNodes(value: unknown, what: string): Uint8Array[] {

@@ -69,8 +69,8 @@ export async function findPayments(
   const before = known?.payments ?? [];
   const from = known ? known.block.number + 1 : 0;
   const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
-  // Selects the largest payments in each node's report separately, because one node can invent
-  // large payments. In a common list, the invented payments could displace the real payments.
+  // Selects the largest payments in each node's report separately. A node can report large payments
+  // that do not exist. If all reports were in one list, these payments could displace real ones.
   const candidates = distinct(reports.flatMap((report) => largest(report, readAmount)));
   const proved: PaymentProof[] = [];
   let unproved = 0;

@@ -50,7 +50,7 @@ function readItem(bytes: Uint8Array, at: number, depth: number): [Rlp, number] {
 const tooShort = (wanted: number, { length }: Uint8Array) =>
   invalidProof(`RLP: expected at least ${wanted} bytes, found ${length}`);
 
-/** Reads the offset and the length of the content of the item at `at`. */
+/** Reads the length of the item at `at`. Returns the offset and the length of its content. */
 function readLength(bytes: Uint8Array, at: number, base: number): [number, number] {
   const short = bytes[at]! - base;
   if (short <= 55) return [at + 1, short];

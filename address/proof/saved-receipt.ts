@@ -42,9 +42,9 @@ export type ProvedReceipt = ProvedAddress & {
 };
 
 /**
- * Makes the receipt of `record` with nodes of its chain. Sets `paymentsDisputed` if a node fails,
- * the reports differ, or a reported payment cannot be proved. If no node answers the requests for
- * payment logs, the receipt lists no payments.
+ * Reads a proof and the payments of `record` from nodes, and returns them as a receipt. Sets
+ * `paymentsDisputed` if a node fails, the reports differ, or a reported payment cannot be proved.
+ * If no node answers the requests for payment logs, the receipt lists no payments.
  *
  * @throws {ProofError} the errors of `proveAddress`
  */

@@ -1,4 +1,4 @@
-// Compares tries of many shapes with the tries of @ethereumjs/mpt.
+// Compares Merkle Patricia tries of many shapes with the tries of @ethereumjs/mpt.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// Computes the two possible codes of a vault and their hashes. In a code, two constant parts
-// enclose the last 16 bytes of the factory's address (contracts/src/Vault.sol).
+// Computes the two possible codes of a vault and their hashes. Each code contains the last 16 bytes
+// of the factory's address between two constant parts (contracts/src/Vault.sol).
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { fromHex } from "../abi/hex.ts";

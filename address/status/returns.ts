@@ -61,7 +61,7 @@ export const returnTriggers = [
 
 const codePattern = /^[a-z0-9_]{1,64}$/;
 
-/** The return of a payment after one kind of mistake. */
+/** How a payment is returned after a mistake, for example if the payment is late. */
 export const moneyReturn = object({
   /**
    * The payer's mistake. spec/service.md, "Returns", describes each code.
@@ -82,7 +82,10 @@ export const moneyReturn = object({
   returned: matching<(typeof returnedParts)[number]>(codePattern),
   /** The receiver of the return: the intent's `recovery`, regardless of who sent the payment. */
   to: address,
-  /** The chain of the return. Null if the payment is returned on the chain on which it arrived. */
+  /**
+   * The chain on which the money is returned. Null for the mistake `other_chain`: this money is
+   * returned on the chain on which it arrived.
+   */
   chainId: orNull(chainId),
   /**
    * Says when the return becomes possible. `after_unblocking` and `after_unpausing` depend on the
@@ -113,7 +116,8 @@ export type MoneyReturn = TypeOf<typeof moneyReturn>;
 /** The rules by which the service's executor returns money on the chain of the intent. */
 export const returnPolicy = object({
   /**
-   * The executor returns an excess this many blocks after the execution, or earlier at finality.
+   * Before the executor returns an excess, it waits until this number of blocks has followed the
+   * execution, or until the execution is final.
    */
   confirmations: count,
   /** The executor acts on a payment when this many blocks have followed the payment. */
@@ -127,7 +131,7 @@ export const returnPolicy = object({
 });
 export type ReturnPolicy = TypeOf<typeof returnPolicy>;
 
-/** Who can return money that the address cannot use, to whom, and when. */
+/** The rules for money that the address cannot use: who can return it, to whom, and when. */
 export const paymentReturns = object({
   address,
   chainId,
@@ -200,7 +204,7 @@ const rules: Readonly<Record<Mistake, Rule>> = {
 };
 
 /**
- * Derives the return of a payment after each mistake. Sends no request.
+ * Derives how a payment is returned after each of the {@link mistakes}. Sends no request.
  *
  * @param record verified
  * @param executor the rules of the service's executor on the chain; null if there is none

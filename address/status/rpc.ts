@@ -109,7 +109,7 @@ const messageLengthMax = 1_000;
 type Envelope = { result: unknown; error: { code: unknown; message: unknown } };
 
 /**
- * Parses hex, of `bytes` bytes if given.
+ * Parses hex. If `bytes` is given, the hex must have exactly that number of bytes.
  * @throws {StatusError} `rpc_inconsistent`
  */
 export function parseHex(value: unknown, what: string, bytes?: number): Hex {

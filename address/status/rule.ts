@@ -20,8 +20,8 @@ export type Holding = {
   /** The native balance in wei; 0 if the token is the native coin itself. */
   native: bigint;
   /**
-   * The token balance in base units. Undefined if the token does not answer `balanceOf` with a
-   * word.
+   * The token balance in base units. Undefined if `balanceOf` reverts or returns fewer than 32
+   * bytes.
    */
   balance: bigint | undefined;
 };
@@ -50,7 +50,7 @@ export const noPast: Past = { execution: null, recoveries: [] };
 /**
  * Derives the status of an address at `block`.
  *
- * @param holding the vault's code and balances at `block`
+ * @param holding must be from `block`
  * @param past all events of the vault up to `block`
  * @throws {StatusError} `rpc_inconsistent` if the code and the events contradict each other
  * @throws {StatusError} `token_unreadable` if the token does not answer `balanceOf`

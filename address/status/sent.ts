@@ -24,8 +24,8 @@ export const sentToken = object({
   amount: uint256,
   /**
    * The symbol that the contract claims. Anyone can deploy a token with any symbol. Show the symbol
-   * in quotes and with the contract's address. Null if the contract has none, or if it contains
-   * invisible characters.
+   * in quotes and with the contract's address. Null if the contract claims no symbol, or if the
+   * symbol is too long or contains invisible characters.
    *
    * @maxLength 32
    */
@@ -34,9 +34,10 @@ export const sentToken = object({
   decimals: orNull(integer(0, 255)),
   /**
    * - `queued`: the executor will return the token to `recovery`.
-   * - `automatic`: the executor returns native coin, listed tokens, and look-alikes of listed
-   *   tokens without a report.
-   * - `payment`: the intent's token, which counts as a payment while the address is open.
+   * - `automatic`: no report is needed. The executor automatically returns native coin, the
+   *   intent's token, listed tokens, and look-alikes of listed tokens.
+   * - `payment`: this is the intent's token and the address is open, so the balance counts toward
+   *   the requested amount.
    * - `empty`: the address has no balance of the token, for example after a return.
    * - `unmovable`: the token's contract refuses the transfer, needs too much gas, or moves nothing.
    * - `failed`: the executor tried to return the token, but the token's contract moved nothing.

@@ -106,8 +106,8 @@ export const addressStatus = object({
   /** The last Unix second, by the chain's clock, in which the calls can be executed. */
   expirationTimestamp: count,
   /**
-   * The balances of `token` and the native coin that a call of `recover` would send now. Empty
-   * while the address is open.
+   * The amounts of `token` and of native coin that a call of `recover` would send now. Empty while
+   * the address is open.
    */
   recoverable: list(tokenAmount),
   /** The execution. Null if the calls were not executed. */
@@ -167,10 +167,10 @@ export const elsewhere = object({
    */
   state: among("held", "returned"),
   /**
-   * If `state` is `held`, the transaction that sent the money. Of several transactions since the
-   * last return, the largest known transfer up to `amount` counts. Null if no log shows such a
-   * transfer. If `state` is `returned`, the transaction of the recovery. Null until the recovery is
-   * final, or if the executor did not send the recovery.
+   * - `held`: the transaction that sent the money. If there are several, this is the largest
+   *   transfer of at most `amount` since the last return. Null if no log shows such a transfer.
+   * - `returned`: the transaction of the recovery. Null until the recovery is final, or if the
+   *   executor did not send the recovery.
    */
   transactionHash: orNull(hash),
 });
@@ -201,9 +201,9 @@ export const serviceStatus = object({
    */
   strays: orNull(list(tokenAmount)),
   /**
-   * Look-alikes of listed tokens, such as bridged USDC, at an address in any state. These tokens do
-   * not count toward the amount. They go to `recovery` after the execution or the expiration time.
-   * Null if the chain could not be read.
+   * The address's balances of look-alikes of listed tokens, such as bridged USDC. The
+   * list is not limited to open addresses. These tokens do not count toward the amount. They go to
+   * `recovery` after the execution or the expiration time. Null if the chain could not be read.
    */
   wrongTokens: orNull(list(wrongToken)),
   /** Listed tokens, look-alikes, and native coins that arrived at the address on other chains. */

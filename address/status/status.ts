@@ -71,7 +71,10 @@ export type StatusOptions = {
   rpc: string | Rpc;
   /** The hash of the block at which to read the status. Default: the newest block. */
   blockHash?: Hex;
-  /** An earlier status of this record. The events in this status are not requested again. */
+  /**
+   * An earlier status of this record. If its block is still canonical, only later events are
+   * requested.
+   */
   previous?: AddressStatus;
 };
 

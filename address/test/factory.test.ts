@@ -1,5 +1,5 @@
 // Compares the library's addresses with the deployed contract's, for hundreds of intents. With
-// TESTS=long, compares thousands.
+// TESTS=long, compares the addresses of thousands of intents.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -61,7 +61,7 @@ describe("proveEvent and proveAddress", () => {
   test("proveEvent refuses an event that did not happen", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
     // The type address.reverted is skipped, because it reports only the current state. Two other
-    // events are also true: the recovery of `executed`, and the execution of `surplus`.
+    // events also happened: the recovery of `executed`, and the execution of `surplus`.
     isSo.add("executed address.recovered").add("surplus address.executed");
     let lies = 0;
     for (const [name, record] of Object.entries(records)) {

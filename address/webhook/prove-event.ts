@@ -1,5 +1,5 @@
-// Proves the fact behind an event with the receiver's own nodes. The event only shows where to look
-// on the chain. No fact is copied from the event.
+// Uses the receiver's own nodes to prove what an event reports. The event only shows where to look
+// on the chain. The proof does not trust the event's values.
 
 import { isAddress, parseAddress } from "../abi/checksum.ts";
 import { isSame } from "../abi/hex.ts";
@@ -23,10 +23,11 @@ import { verifyRecord } from "../record.ts";
 import type { AddressState, BlockReference, TokenAmount } from "../status/shape.ts";
 
 /**
- * A fact about an address. `depth` is the number of blocks after the fact's block that a quorum of
- * nodes has reached. `executed`, `recovered`, `expired`, `payment`, `paidElsewhere`, and
- * `returnedElsewhere` are proved with headers, accounts, and receipts. Balances and `reverted` are
- * the values that a quorum of nodes reports. Amounts are in base units.
+ * A fact about an address. `depth` is the number of blocks after the block that proves the fact. It
+ * counts up to the newest block that a quorum of nodes has reached. `executed`, `recovered`,
+ * `expired`, `payment`, `paidElsewhere`, and `returnedElsewhere` are proved with headers, accounts,
+ * and receipts. Balances and `reverted` are the values that a quorum of nodes reports. Amounts are
+ * in base units.
  *
  * - `payment`: the total that one transaction paid in `token` according to that token's logs. Check
  *   that `token` is the expected token, because any contract can log anything.
@@ -36,11 +37,13 @@ import type { AddressState, BlockReference, TokenAmount } from "../status/shape.
  *   `chainId`. The order is not affected.
  * - `held`: the current balance. A payment without a log, such as native coin, cannot be proved.
  *   `proveEvent` returns the balance instead.
- * - `notYet`: the fact is not on the chain yet, or its block has too few confirmations. Have the
- *   event delivered again.
- * - `outdated`: the event's fact is no longer true. There is nothing to do.
- * - `unknown`: the type is newer than this library. Also used for an event about another chain that
- *   cannot be proved. Accept the event and do nothing.
+ * - `notYet`: the fact is not on the chain yet, or its block has too few confirmations. Ask for
+ *   another delivery of the event.
+ * - `outdated`: the chain does not confirm the event, for example because the balance has changed
+ *   since. There is nothing to do.
+ * - `unknown`: the library cannot check the event. For example, its type is newer than this
+ *   library. On a chain other than the intent's, `address.reverted` can never be proved. Other
+ *   events on that chain can be proved only with its nodes. Accept the event and do nothing.
  * - `reverted`: the address is neither executed nor recovered. Only your own records show whether
  *   the address was executed or recovered before.
  *
@@ -102,8 +105,8 @@ type RpcsByChain = Rpcs | Readonly<Record<number, Rpcs>>;
 
 /**
  * `confirmations` is the number of blocks that must follow the block of a fact. `rpcs` is a list of
- * nodes of the intent's chain, or an object of such lists by chain ID. To prove events about money
- * on chains other than the intent's, pass an object.
+ * nodes of the intent's chain, or an object of such lists by chain ID. Pass an object to prove
+ * payments and returns on chains other than the intent's chain.
  */
 export type ProveEventOptions = Omit<GatherOptions, "rpcs"> & {
   readonly rpcs: RpcsByChain;
@@ -121,8 +124,8 @@ type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
  *
  * @param of the record that you stored with the order, or a client that looks up the record
  * @throws {WebhookError} if the chain contradicts the event: reject the event
- * @throws {ProofError} or {ClientError} if the event cannot be proved now: have the event delivered
- *   again
+ * @throws {ProofError} or {ClientError} if the event cannot be proved now: ask for another delivery
+ *   of the event
  * @throws {TypeError} for unknown options, without `confirmations`, or without nodes of the
  *   intent's chain
  */
@@ -250,8 +253,8 @@ type RuleInput = {
 };
 
 /**
- * For each event type, a function that proves the fact. Each function returns the fact at the
- * agreed block. If the fact is not true at that block, the function returns undefined.
+ * For each event type, a function that proves what the event reports. Each function returns the
+ * fact at the agreed block, or undefined if the event is not true at that block.
  */
 const rules: Record<ServiceEvent["type"], (input: RuleInput) => Promise<Fact | undefined>> = {
   async "address.payment"(input) {

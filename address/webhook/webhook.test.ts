@@ -7,7 +7,7 @@ const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const nowSeconds = 1_800_000_000;
 const options: WebhookOptions = { secret, now: nowSeconds * 1000 };
 
-/** Returns the headers of a delivery of `body`, with a valid signature for any content. */
+/** Returns the headers of a delivery. The signature is valid even if `body` is not an event. */
 function headersOf(body: string, id = "evt_1", timestamp: number | string = nowSeconds) {
   const hmac = createHmac("sha256", Buffer.alloc(32, 7)).update(`${id}.${timestamp}.${body}`);
   return {

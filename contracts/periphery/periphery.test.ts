@@ -1,6 +1,6 @@
 // Tests the small contracts of periphery/ on a real chain. The test deploys the contracts in the
-// same way as `admin chain bring`. Also measures the gas that each contract adds to an intent.
-// Checks that OutcomeProof rejects a proof with a changed byte.
+// same way as `admin chain bring`. Measures the gas that each contract adds to an intent. Checks
+// that OutcomeProof rejects a proof with a changed byte.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -16,8 +16,8 @@ import {
 } from "./tokens/OddTokens.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 
-/// @dev Tests payments in each kind of token. Also tests the return of excess and late money, and
-/// the refund after the expiry.
+/// @dev Tests payments in each kind of token. Also tests returns of excess and late money, and
+/// refunds after the expiry.
 contract TokensTest is Fixture {
     function life(address kind) private {
         token = PlainToken(kind);

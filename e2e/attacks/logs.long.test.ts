@@ -1,5 +1,5 @@
 // Tests the log while an endpoint or the database fails and clients disconnect. The log must not
-// contain secrets. Repeated requests and retries must not add a line each.
+// contain secrets. Its length must not grow with each request or retry.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

@@ -35,8 +35,8 @@ export const isFinal = ({ kind }: Fate) =>
 const pollMs = 2_000;
 const droppedAfterMs = 60_000;
 /**
- * The maximum number of blocks in which the page searches for the payment. The search starts at the
- * block of the request.
+ * The maximum number of blocks in which the page searches for the payment. The search starts with
+ * the block after `fromBlock`.
  */
 const blocksMax = 300;
 

@@ -69,10 +69,10 @@ const avalancheFields: readonly Field[] = [
 ];
 
 /**
- * Yields the headers that a JSON-RPC block can have. The first header contains every known field.
- * The other headers omit the newest fields. Some nodes, such as Arbitrum's, return fields that are
- * not part of the header. If none of the headers has the block's hash, the chain uses a different
- * encoding.
+ * Yields the possible encodings of a JSON-RPC block's header. The first encoding contains every
+ * known field. The other encodings omit the newest fields, because some nodes, such as Arbitrum's,
+ * return fields that are not part of the header. If none of the encodings has the block's hash, the
+ * chain encodes headers differently.
  */
 export function* listHeaders(block: Json): Generator<Uint8Array> {
   const first = encode(block, headerFields);
