@@ -228,11 +228,13 @@ function parseTransfers(
   transaction: Answer | undefined,
   address: Hex,
 ): Hex[] | SentProblem {
+  const [mined, sent] = [findObject(receipt), findObject(transaction)];
+  if (!mined) return "unknown_transaction";
   try {
-    const { status, logs } = objectOf(receipt);
+    const { status, logs } = mined;
     if (quantity(status) !== 1n) return "failed_transaction";
-    if (!Array.isArray(logs)) return "unknown_transaction";
-    const { to, value } = objectOf(transaction);
+    if (!Array.isArray(logs) || !sent) return "unknown_transaction";
+    const { to, value } = sent;
     const isPaid = typeof to === "string" && isSame(to as Hex, address) && quantity(value) > 0n;
     const tokens = logs.map(parseLog).flatMap((log) => {
       const transfer = transferOf(log);
@@ -244,9 +246,9 @@ function parseTransfers(
   }
 }
 
-/** @throws if the node does not have the object */
-function objectOf(answer: Answer | undefined): Record<string, unknown> {
-  if (!answer || "error" in answer || !answer.result) throw new Error("no such transaction");
+/** Returns undefined if the node does not have the object. */
+function findObject(answer: Answer | undefined): Record<string, unknown> | undefined {
+  if (!answer || "error" in answer || !answer.result) return undefined;
   return answer.result as Record<string, unknown>;
 }
 

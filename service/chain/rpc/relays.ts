@@ -33,14 +33,13 @@ export function openRelays(
       const found = endpoints.map(
         ({ endpoint }): RelayAnswer => ({ rpc: endpoint.name, answers: undefined }),
       );
-      const takes = endpoints.map(async (record, place) => {
+      const accepted = Promise.withResolvers<void>();
+      const asked = endpoints.map(async (record, place) => {
         const list = await ask(state, record, calls);
         found[place]!.answers = list;
-        if (!list?.some((answer) => "result" in answer)) throw new Error("not taken");
+        if (list?.some((answer) => "result" in answer)) accepted.resolve();
       });
-      // If no relay accepts the transaction, this promise rejects. The error can be ignored,
-      // because `found` contains the relays' answers.
-      await Promise.any(takes).catch(() => {});
+      await Promise.race([accepted.promise, Promise.allSettled(asked)]);
       return found.map((each) => ({ ...each }));
     },
   };
