@@ -18,7 +18,10 @@ describe("the search for the factory's salt", () => {
       const { stderr } = spawnSync(process.execPath, [program, `--from=${from}`], {
         encoding: "utf8",
       });
-      assert.match(stderr, new RegExp(`Error: --from is ${from}\\n`));
+      assert.match(
+        stderr,
+        new RegExp(`Error: --from: expected an integer of 0 or more, found ${from}\\n`),
+      );
     }
   });
 

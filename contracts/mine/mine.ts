@@ -29,7 +29,8 @@ async function work(creationCode: Hex): Promise<void> {
 async function mine(): Promise<void> {
   const { values } = parseArgs({ options: { from: { type: "string", default: "0" } } });
   const first = Number(values.from);
-  if (!Number.isSafeInteger(first) || first < 0) throw new Error(`--from is ${values.from}`);
+  if (!Number.isSafeInteger(first) || first < 0)
+    throw new Error(`--from: expected an integer of 0 or more, found ${values.from}`);
   build("out/deployed");
   const creationCode = readArtifact("out/deployed", "PaymentFactory").bytecode;
   const started = performance.now();

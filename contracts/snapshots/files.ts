@@ -66,7 +66,10 @@ const code = ({ abi, bytecode }: Artifact) => ({ abi, bytecode });
 function deployment({ bytecode, runtime, immutables }: Artifact) {
   const address = create2Address(bytecode, factorySalt);
   if (!address.startsWith("0x00000000")) {
-    throw new Error(`the salt is of another creation code: npm run mine -w contracts`);
+    throw new Error(
+      `expected a factory address that begins with 0x00000000, found ${address}: the salt is for ` +
+        "another creation code, so run npm run mine -w contracts",
+    );
   }
   return {
     factory: address,

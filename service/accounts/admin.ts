@@ -104,7 +104,7 @@ const ofApiKeys: Command[] = [
     async run({ store: { db } }, { options, rest }) {
       const { accountId } = await requireAccount(db, options);
       const made = await addApiKey(db, accountId, parseNewKey(options, rest), operator());
-      if (!made) throw new Error("another key was created simultaneously: try again");
+      if (!made) throw new Error(`${accountId}: another key was created simultaneously: try again`);
       return made;
     },
   },
@@ -117,7 +117,7 @@ const ofApiKeys: Command[] = [
       const { accountId } = await requireAccount(db, options);
       const prefix = await choosePrefix(db, accountId, options.key);
       const rotated = await rotateApiKey(db, accountId, prefix, operator());
-      if (!rotated) throw new Error("this key has expired or was rotated or revoked");
+      if (!rotated) throw new Error(`the key ${prefix} has expired or was rotated or revoked`);
       return { apiKey: rotated.apiKey };
     },
   },
@@ -142,7 +142,8 @@ const ofPages: Command[] = [
     async run({ store: { db } }, { options }) {
       const { accountId } = await requireAccount(db, options);
       const rotated = await rotateReferenceKey(db, accountId, operator());
-      if (!rotated) throw new Error("the key was rotated simultaneously: try again");
+      if (!rotated)
+        throw new Error(`${accountId}: the reference key was rotated simultaneously: try again`);
       return rotated;
     },
   },
@@ -153,8 +154,9 @@ const ofPages: Command[] = [
     async run({ store: { db } }, { options }) {
       const { accountId } = await requireAccount(db, options);
       const { clientId } = await findCredentials(db, accountId);
-      const rotated = await rotateClientId(db, accountId, clientId.client_id, operator());
-      if (!rotated) throw new Error("the client ID was rotated simultaneously: try again");
+      const old = clientId.client_id;
+      const rotated = await rotateClientId(db, accountId, old, operator());
+      if (!rotated) throw new Error(`the client ID ${old} was rotated simultaneously: try again`);
       return rotated;
     },
   },
@@ -250,7 +252,7 @@ async function choosePrefix(db: Kysely<Tables>, accountId: string, text: string 
     text === undefined ? prefixes : prefixes.filter((prefix) => text.startsWith(prefix));
   if (found.length === 1) return found[0]!;
   if (prefixes.length === 0)
-    throw new Error("the account has no API key: create one with key create");
+    throw new Error(`the account ${accountId} has no API key: create one with key create`);
   // The message does not quote the value of --key, which can be a secret key.
   throw new Error(
     `--key: expected a key that begins with ${prefixes.join(" or ")}, found ` +

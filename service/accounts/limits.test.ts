@@ -202,7 +202,9 @@ describe("a rate limiter of two servers on one PostgreSQL", () => {
 test("a rate limiter throws if the database returns no row for a key", () => {
   const limiter = postgresLimiter({ ...store, prepared: async () => [] });
   return assert.rejects(limiter.take(newKey(), policies.apiKey), {
-    message: "the rate limiter's SQL statement returned no row for a key",
+    message:
+      "the rate limiter's SQL statement returned 0 rows, " +
+      `but no row for a key of the limit "${policies.apiKey.name}"`,
   });
 });
 

@@ -272,7 +272,10 @@ function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): L
   const seen = new Map<string, number>();
   return requests.map(({ key, policy }) => {
     const row = rows.get(key);
-    if (!row) throw new Error("the rate limiter's SQL statement returned no row for a key");
+    if (!row) {
+      const found = `the rate limiter's SQL statement returned ${rows.size} rows`;
+      throw new Error(`${found}, but no row for a key of the limit "${policy.name}"`);
+    }
     const before = seen.get(key) ?? 0;
     seen.set(key, before + 1);
     const dueInMs = (Number(row.whole_at) - Number(row.at)) / 1000;

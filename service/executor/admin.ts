@@ -156,7 +156,7 @@ async function findJob(
 
 /** @throws an error that names the option */
 function parseOption(text: string | undefined): Hex {
-  if (!text) throw new Error("missing --address");
+  if (!text) throw new Error("expected --address A, found no --address");
   try {
     return parseAddress(text);
   } catch (error) {

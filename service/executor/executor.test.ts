@@ -218,7 +218,7 @@ describe("the executor on a real chain", () => {
     const stranger = await world.newRecord();
     const message = `no intent is stored for ${stranger.address}`;
     await assert.rejects(run("executor retry", { address: stranger.address }), { message });
-    await assert.rejects(run("executor retry"), /missing --address/);
+    await assert.rejects(run("executor retry"), /expected --address A, found no --address/);
     await assert.rejects(
       run("executor retry", { address: bad.address, chain: "5" }),
       /^Error: .*chains\.json does not list chain 5; it lists 31337$/,

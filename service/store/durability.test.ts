@@ -206,7 +206,7 @@ describe("a store whose database fails", () => {
     const other = new Database(join(dataDirectory, "service.db"));
     other.exec("begin immediate");
     const waiting = store.saveRecord(rowOf(1));
-    await assert.rejects(waiting, unavailable(/^not committed: SQLITE_BUSY$/));
+    await assert.rejects(waiting, unavailable(/^not committed: SQLITE_BUSY: database is locked$/));
     const patient = store.saveRecord(rowOf(2));
     await sleep(100);
     other.exec("rollback");

@@ -155,7 +155,7 @@ export function recordReader(file: string): RecordReader {
     // pool would be copied.
     const answer = await thread.ask(addresses.map((address) => new Uint8Array(address)));
     if ("failure" in answer) {
-      throw new UnavailableError(`not read: ${answer.failure}`, { cause: answer.message });
+      throw new UnavailableError(`not read: ${answer.failure}: ${answer.message}`);
     }
     return answer.found.map((found, at) => {
       if (found === null) return undefined;
@@ -204,12 +204,14 @@ function recordWriter(file: string): RecordWriter {
   };
   const assertAcknowledging = () => {
     if (failure)
-      throw unavailable(`writes are rejected until a restart, because of: ${failure}`, failure);
+      throw new UnavailableError(`writes are rejected until a restart, because of: ${failure}`, {
+        cause: failure,
+      });
   };
   const readOutcomes = (rows: NewRecord[], answer: WriteAnswer): (SaveOutcome | CorruptError)[] => {
     if ("failure" in answer) {
       if (isFatal(answer.failure)) stopAcknowledging(`${answer.failure}: ${answer.message}`);
-      throw unavailable(`not committed: ${answer.failure}`, answer.message);
+      throw new UnavailableError(`not committed: ${answer.failure}: ${answer.message}`);
     }
     assertAcknowledging();
     const outcomes: (SaveOutcome | CorruptError)[] = rows.map(() => "saved");
@@ -244,8 +246,6 @@ function recordWriter(file: string): RecordWriter {
     },
   };
 }
-
-const unavailable = (message: string, cause: unknown) => new UnavailableError(message, { cause });
 
 /**
  * Returns whether writes must stop until the service is restarted. After a failed fsync, the kernel

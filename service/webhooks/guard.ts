@@ -51,12 +51,18 @@ export function parseTarget(text: string, targets: Targets): URL {
   if (length > urlMax)
     throw new TargetError(`expected at most ${urlMax} characters, found ${length}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url) throw new TargetError("expected a URL such as https://shop.example.com/webhooks");
+  if (!url) {
+    const found = `${length} characters that are not a URL`; // The text can contain a secret.
+    const wanted = "expected a URL such as https://shop.example.com/webhooks";
+    throw new TargetError(`${wanted}, found ${found}`);
+  }
   if (url.protocol !== "https:" && !(targets === "any" && url.protocol === "http:")) {
     throw new TargetError(`expected https:, found ${url.protocol}`);
   }
   if (url.username || url.password)
-    throw new TargetError("expected a URL without a user name or password");
+    throw new TargetError(
+      `expected a URL without a user name or password, found a ${url.password ? "password" : "user name"}`,
+    );
   const host = readHostname(url);
   if (targets === "public" && isIP(host) && !isPublic(host)) throw notPublic(host);
   if (targets === "public" && !isIP(host) && !/\.[^.]*[a-z][^.]*\.?$/.test(host)) {

@@ -39,13 +39,14 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
   if (similar) {
     const meant = chain.tokens.find(({ symbol }) => symbol === similar.looksLike)!;
     const message =
-      `${similar.name} (${similar.symbol}) is not accepted on chain ${chainId} (${chain.name}); ` +
-      `did you mean ${meant.symbol} ${meant.address}?`;
+      `${similar.name} (${similar.symbol} ${token}) is not accepted on chain ${chainId} ` +
+      `(${chain.name}); did you mean ${meant.symbol} ${meant.address}?`;
     return [{ path: ["token"], code: "token_not_listed", message }];
   }
   const listed = chain.tokens.map(({ symbol, address }) => `${symbol} ${address}`).join(", ");
   const message =
-    `the token is not listed for chain ${chainId} (${chain.name}); ` + `expected one of: ${listed}`;
+    `token ${token} is not listed for chain ${chainId} (${chain.name}); ` +
+    `expected one of: ${listed}`;
   return [{ path: ["token"], code: "token_not_listed", message }];
 }
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import Database from "better-sqlite3";
 import { recordReader } from "../sqlite.ts";
 
-test("a failed lookup of a record throws `UnavailableError` with SQLite's code", async () => {
+test("a failed lookup of a record throws `UnavailableError` with SQLite's error", async () => {
   const directory = mkdtempSync(join(tmpdir(), "reader-"));
   const file = join(directory, "service.db");
   const database = new Database(file);
@@ -17,7 +17,7 @@ test("a failed lookup of a record throws `UnavailableError` with SQLite's code",
   database.exec("drop table records");
   await assert.rejects(reader.find(address), {
     name: "UnavailableError",
-    message: "not read: SQLITE_ERROR",
+    message: "not read: SQLITE_ERROR: no such table: records",
   });
   await reader.stop();
   database.close();
