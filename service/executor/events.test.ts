@@ -68,7 +68,7 @@ describe("the log of the executor", () => {
     const failed = Array.from({ length: 1000 }, (_, index) => ({
       kind: "attempt_failed" as const,
       address: `0x${index.toString(16).padStart(40, "0")}` as Hex,
-      reason: `takes ${5_000_000 + index} gas`,
+      reason: `takes ${5_000_000 + index} gas, at most 1000000`,
     }));
     const lines = linesOf(failed, 100);
     assert.deepEqual(

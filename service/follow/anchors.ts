@@ -6,7 +6,7 @@
 import type { Hex } from "executable-address";
 import { findFirstBlock } from "executable-address/status";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
-import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
+import { blockCall, parseBlock } from "../chain/rpc/json-rpc.ts";
 import type { View } from "../chain/rpc/view.ts";
 import type { Tables } from "../store/tables.ts";
 import type { SweepContext } from "./context.ts";
@@ -194,7 +194,7 @@ async function isSecondNext({ head, read }: View, links: FollowMemory["links"]):
   const known = links.get(number - 2);
   if (!known || links.has(number - 1)) return false;
   const [answer] = await read([blockCall(number - 1)]);
-  const block = blockOf(resultOf(answer));
+  const block = parseBlock(answer);
   return block.hash === parentHash && block.parentHash === known;
 }
 
@@ -207,7 +207,7 @@ export async function isAncestor(
   const known = memory.links.get(number);
   if (known) return known === hash;
   const [answer] = await view.read([blockCall(number)]);
-  return blockOf(resultOf(answer)).hash === hash;
+  return parseBlock(answer).hash === hash;
 }
 
 /**
@@ -220,7 +220,7 @@ async function startBlock({ store, tuning, view }: SweepContext, target: number)
   const latestSeconds = oldest - startMarginSeconds;
   const first = await findFirstBlock({ from: 1, to: Math.max(0, target) + 1 }, async (number) => {
     const [answer] = await view.read([blockCall(number)]);
-    return blockOf(resultOf(answer)).timestamp > latestSeconds;
+    return parseBlock(answer).timestamp > latestSeconds;
   });
   return first - 1;
 }

@@ -32,6 +32,7 @@ import {
   type CallError,
   ChainUnavailable,
   hexData,
+  parseBlock,
   parseLog,
   quantity,
   resultOf,
@@ -168,7 +169,7 @@ function readInForm(
   const calls = isShown ? [logs] : [blockCall(to), logs, blockCall(to)];
   return query(client, calls, (answers) => {
     const list = answers.splice(isShown ? 0 : 1, 1)[0];
-    const hashes = new Set(answers.map((answer) => blockOf(resultOf(answer)).hash));
+    const hashes = new Set(answers.map((answer) => parseBlock(answer).hash));
     const [hash = head.hash] = hashes;
     if (hashes.size > 1 || (isHead && hash !== head.hash)) return absent;
     if (!list || "error" in list) {
@@ -213,7 +214,10 @@ export async function transfersSince(
     ...others.map((client) => client.ask([writeCall(client)])),
   ]);
   try {
-    const all = answers.map((answer) => (Array.isArray(answer) ? answer.map(resultOf) : []));
+    const methods = ["eth_getLogs", "eth_getBlockByNumber"];
+    const all = answers.map((answer) =>
+      Array.isArray(answer) ? answer.map((each, index) => resultOf(each, methods[index]!)) : [],
+    );
     if (blockOf(all[0]![1]).hash !== anchor.hash) return undefined;
     return all.flatMap(
       ([logs]) => transfersIn(logs, { chain, memory: of.memory }, range).transfers,
@@ -240,8 +244,8 @@ async function readBlock(
   if (tokens.length > 1) ways.unshift(tokens.map((token) => logsCall(range, [token])));
   for (const calls of ways) {
     const answer = await query(client, [...calls, blockCall(number)], (answers) => {
-      const block = blockOf(resultOf(answers.pop()));
-      const found = answers.flatMap((answer) => logsIn(resultOf(answer)));
+      const block = parseBlock(answers.pop());
+      const found = answers.flatMap((answer) => logsIn(resultOf(answer, calls[0]!.method)));
       const { transfers } = transfersIn(found, context, range);
       if (transfers.some(({ blockHash }) => blockHash !== block.hash)) return absent;
       return { kind: "shown", end: { number, hash: block.hash }, transfers, isHeavy: true };

@@ -89,7 +89,7 @@ describe("sweep", () => {
     const cause = "the endpoints disagree, possibly because of a reorganization";
     return assert.rejects(sweep(contextOf([showing({ result: [] }), other])), {
       name: "ChainUnavailable",
-      message: `${cause}: block 99 has the hashes ${hashOf(99)} and ${hashOf(7)}`,
+      message: `${cause}: block 99 has the hash ${hashOf(99)} at 0 and ${hashOf(7)} at 1`,
     });
   });
 

@@ -13,7 +13,7 @@
 // then do not wait for the older blocks. The logs of the newest blocks only schedule reads of
 // balances. The cursor does not move, and these blocks are read again after the older blocks.
 
-import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
+import { blockCall, parseBlock } from "../chain/rpc/json-rpc.ts";
 import { findPosition, isAncestor, noteLinks, type Position } from "./anchors.ts";
 import type { SweepContext } from "./context.ts";
 import { noteDelisted, noteRecipients } from "./logs.ts";
@@ -188,7 +188,7 @@ function isGapDue({ memory }: SweepContext, shown: readonly Shown[], number: num
 async function readAnchor({ view }: SweepContext, number: number): Promise<Anchor> {
   if (number === view.head.number) return { number, hash: view.head.hash };
   const [answer] = await view.read([blockCall(number)]);
-  return { number, hash: blockOf(resultOf(answer)).hash };
+  return { number, hash: parseBlock(answer).hash };
 }
 
 /**

@@ -59,10 +59,10 @@ export function parseTarget(text: string, targets: Targets): URL {
   if (url.protocol !== "https:" && !(targets === "any" && url.protocol === "http:")) {
     throw new TargetError(`expected https:, found ${url.protocol}`);
   }
-  if (url.username || url.password)
-    throw new TargetError(
-      `expected a URL without a user name or password, found a ${url.password ? "password" : "user name"}`,
-    );
+  if (url.username || url.password) {
+    const found = url.password ? "password" : "user name";
+    throw new TargetError(`expected a URL without a user name or password, found a ${found}`);
+  }
   const host = readHostname(url);
   if (targets === "public" && isIP(host) && !isPublic(host)) throw notPublic(host);
   if (targets === "public" && !isIP(host) && !/\.[^.]*[a-z][^.]*\.?$/.test(host)) {

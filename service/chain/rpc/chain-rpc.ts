@@ -52,7 +52,9 @@ export function openChainRpc(
   const endpoints = urls.map((url, index) =>
     httpEndpoint(`${index}:${new URL(url).host}`, url, { timeoutMs: requestTimeoutMs }, chain),
   );
-  const heads = openHeads((method, params) => rpc.request(method, params), now);
+  const names = endpoints.map(({ name }) => name).join(" or ");
+  const source = `${chain ? `chain ${chain.chainId}` : "the chain"} (${names})`;
+  const heads = openHeads((method, params) => rpc.request(method, params), now, source);
   const rpc: ChainRpc = { request: requester(endpoints), heads };
   return rpc;
 }

@@ -53,7 +53,7 @@ describe("a read of the newest block", () => {
   test("throws `ChainUnavailable` if the node returns no block", () =>
     assert.rejects(openHeads(async () => null, Date.now).read(), {
       name: "ChainUnavailable",
-      message: "the node returned no newest block",
+      message: "expected the newest block of the chain, found null",
     }));
 
   test("shares its request with other reads within a tenth of a second", async () => {
@@ -144,6 +144,6 @@ describe("a read of the newest block", () => {
     assert.equal(times, 1);
     isAway = false;
     mock.timers.tick(headMsMax);
-    await assert.rejects(heads.read(), /no newest block/);
+    await assert.rejects(heads.read(), /expected the newest block/);
   });
 });

@@ -41,8 +41,11 @@ export const headMsMax = 100;
 /** The poll interval of the loops that call `readNext`, for {@link openBlockPace}. */
 const paceMs = 1_000;
 
-/** @param now milliseconds of a monotonic clock */
-export function openHeads(request: Request, now: () => number): Heads {
+/**
+ * @param now milliseconds of a monotonic clock
+ * @param source names the chain and its endpoints in errors
+ */
+export function openHeads(request: Request, now: () => number, source = "the chain"): Heads {
   const pace = openBlockPace(paceMs);
   let newest: Promise<BlockReference> | undefined;
   let failed: { pending: Promise<BlockReference>; atMs: number } | undefined;
@@ -61,7 +64,7 @@ export function openHeads(request: Request, now: () => number): Heads {
     // Failures are cached too, so a failing node receives no additional requests.
     if (failed && now() - failed.atMs < Math.min(ageMsMax, headMsMax)) return failed.pending;
     seen.atMs = Number.POSITIVE_INFINITY;
-    const pending = readHead(request);
+    const pending = readHead(request, source);
     newest = pending;
     pending.then(
       (block) => newest === pending && keep(block, false),
@@ -124,9 +127,9 @@ export async function readAtNewest<Newest, Found>(
 }
 
 /** @throws {ChainUnavailable} if the newest block cannot be read */
-async function readHead(request: Request): Promise<BlockReference> {
+async function readHead(request: Request, source: string): Promise<BlockReference> {
   const head = await findBlockAt({ request }, "latest");
-  if (!head) throw new ChainUnavailable("the node returned no newest block");
+  if (!head) throw new ChainUnavailable(`expected the newest block of ${source}, found null`);
   return head;
 }
 

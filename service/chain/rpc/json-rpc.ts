@@ -84,10 +84,13 @@ export function revertOf(error: unknown): CallError | undefined {
   return isRevert({ code, message, data }) ? { code, message, data } : undefined;
 }
 
-/** @throws {ChainUnavailable} if the answer is missing or an error */
-export function resultOf(answer: Answer | undefined): unknown {
+/**
+ * Returns the result of a call of `method`.
+ * @throws {ChainUnavailable} if the answer is missing or an error; the error names the method
+ */
+export function resultOf(answer: Answer | undefined, method: string): unknown {
   if (answer && "result" in answer) return answer.result;
-  throw new ChainUnavailable(answer ? answer.error.message : "no answer");
+  throw new ChainUnavailable(`${method}: ${answer ? answer.error.message : "no answer"}`);
 }
 
 /**
@@ -138,6 +141,13 @@ export function blockOf(value: unknown): Block {
     gasLimit: block.gasLimit == null ? 30_000_000n : quantity(block.gasLimit),
   };
 }
+
+/**
+ * Reads the answer to {@link blockCall}.
+ * @throws {ChainUnavailable} if the answer is not a block
+ */
+export const parseBlock = (answer: Answer | undefined): Block =>
+  blockOf(resultOf(answer, "eth_getBlockByNumber"));
 
 export function blockCall(number: number | "latest" | "finalized"): Call {
   const tag = typeof number === "string" ? number : toQuantity(number);

@@ -31,8 +31,8 @@ import {
 import {
   type Block,
   blockCall,
-  blockOf,
   ChainUnavailable,
+  parseBlock,
   quantity,
   resultOf,
 } from "./json-rpc.ts";
@@ -153,10 +153,13 @@ async function findWhere(
   const tookMs = clock() - beganMs;
   recordAnswerMs(record, tookMs);
   try {
-    if (isChainAsked && !recordChain(state, record, Number(quantity(resultOf(answers[1]))))) {
+    if (
+      isChainAsked &&
+      !recordChain(state, record, Number(quantity(resultOf(answers[1], "eth_chainId"))))
+    ) {
       return undefined;
     }
-    const head = blockOf(resultOf(answers[0]));
+    const head = parseBlock(answers[0]);
     return { record, head, sinceMs: recordHead(state, record, head), tookMs };
   } catch (error) {
     recordFailure(state, record, (error as Error).message);
@@ -214,7 +217,7 @@ function readBlockOfEach(
     if (record.head?.below?.number === number) return record.head.below;
     const answers = await ask(state, record, [blockCall(number)], inquiry);
     try {
-      const block = blockOf(resultOf(answers?.[0]));
+      const block = parseBlock(answers?.[0]);
       recordBlockBelow(record, block);
       return block;
     } catch {

@@ -63,6 +63,8 @@ export type View = {
    * {@link readEach}.
    */
   accuse(place: number, method: string): void;
+  /** Returns the name of an endpoint, for logs. `place` is its index in {@link readEach}. */
+  nameOf(place: number): string;
   /** The number of endpoints that must agree. */
   quorum: number;
   /**
@@ -142,6 +144,7 @@ export function viewOf(state: NetworkState, belief: Belief): View {
       return round.all();
     },
     accuse: (place, method) => contradict(state, order[place]!, method),
+    nameOf: (place) => order[place]!.endpoint.name,
   };
 }
 

@@ -180,9 +180,10 @@ export function openSimulations(
   const answered = recalled<Simulation>(answersMax);
   const at = (block: BlockReference, subject: StatusSubject): Promise<Simulation> =>
     answered(`${subject.address} ${block.hash}`, () => {
-      const untilMs = now() + waitMsMax;
+      const beganMs = now();
       return inTurn(() => {
-        if (now() > untilMs) throw new ChainUnavailable("too many simulations are in progress");
+        const waitedMs = now() - beganMs;
+        if (waitedMs > waitMsMax) throw new ChainUnavailable(tooLate(waitedMs, waitMsMax));
         return simulate(chain, block, subject);
       });
     });
@@ -190,6 +191,10 @@ export function openSimulations(
   const late = () => new ChainUnavailable(`not simulated within ${waitMsMax} ms`);
   return (subject) => within(waitMsMax, read(subject), late).catch(unread);
 }
+
+const tooLate = (waitedMs: number, waitMsMax: number): string =>
+  `expected a simulation to wait at most ${waitMsMax} ms for others, ` +
+  `found ${Math.ceil(waitedMs)} ms`;
 
 /**
  * `isGuess` is true if the contract may not be a token. If such a contract returns no balance, the

@@ -52,7 +52,11 @@ export async function readHoldings(
 ): Promise<Holding[][]> {
   const groups = [...groupsOf(holders, perCallMax)];
   const read = (answer: Answer, index: number) =>
-    holdingsIn(hexData(resultOf(answer)), { chainId, timestamp, count: groups[index]!.length });
+    holdingsIn(hexData(resultOf(answer, "eth_call")), {
+      chainId,
+      timestamp,
+      count: groups[index]!.length,
+    });
   const isReadable = (answer: Answer, index: number) => {
     try {
       return Boolean(read(answer, index));

@@ -12,7 +12,7 @@ import {
   type JobUpdate,
   retrySecondsMin,
 } from "../ledger/jobs.ts";
-import type { JobReason, Reason } from "../ledger/reasons.ts";
+import type { JobReason, MeasuredReason, Reason } from "../ledger/reasons.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
@@ -144,7 +144,7 @@ async function canAnyAfford(keys: readonly SendingKey[], size: Size): Promise<bo
 async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Promise<void> {
   if (memory.factory.isThere) return;
   const [answer] = await view.read([{ method: "eth_getCode", params: [parts.factory, view.at] }]);
-  const found = keccak256(hexData(resultOf(answer)));
+  const found = keccak256(hexData(resultOf(answer, "eth_getCode")));
   if (found !== parts.factoryCodeHash) {
     throw new Error(
       `the code at ${parts.factory} is not the factory's: expected the code hash ` +
@@ -235,9 +235,11 @@ async function readyToExecute(
     else if (estimate.result === "fails") updates.push(afterFailure(pass, item, estimate.reason));
     else if (estimate.result === "unknown") {
       updates.push(postpone(pass, item.job, "simulation_unavailable"));
-    } else if (computeGasLimit([estimate]) > gasMax(pass)) {
-      updates.push(afterFailure(pass, item, `takes ${estimate.gas} gas`));
-    } else ready.push({ kind: "execute", item, gas: estimate.gas });
+    } else {
+      const excess = findExcess(computeGasLimit([estimate]), gasMax(pass));
+      if (excess) updates.push(afterFailure(pass, item, excess));
+      else ready.push({ kind: "execute", item, gas: estimate.gas });
+    }
   }
   return { ready, updates };
 }
@@ -269,14 +271,20 @@ async function readyToRecover(
       continue;
     }
     const part = chooseTransfers(pass, item, transfers);
-    if (isRecoverable(pass, part.gas)) ready.push({ kind: "recover", item, ...part });
-    else updates.push(afterFailure(pass, item, `takes ${part.gas} gas`));
+    const excess = findRecoveryExcess(pass, part.gas);
+    if (excess) updates.push(afterFailure(pass, item, excess));
+    else ready.push({ kind: "recover", item, ...part });
   }
   return { ready, updates };
 }
 
-const isRecoverable = (pass: Pass, gas: number): boolean =>
-  gas <= pass.parts.tuning.recoveryGasMax && computeGasLimit([{ gas }]) <= gasMax(pass);
+/** Returns the reason not to send a transaction that needs more gas than `max`. */
+const findExcess = (gas: number, max: number): MeasuredReason | undefined =>
+  gas > max ? `takes ${gas} gas, at most ${max}` : undefined;
+
+const findRecoveryExcess = (pass: Pass, gas: number): MeasuredReason | undefined =>
+  findExcess(gas, pass.parts.tuning.recoveryGasMax) ??
+  findExcess(computeGasLimit([{ gas }]), gasMax(pass));
 
 /**
  * Returns as many tokens as one transaction's gas limit allows, but at least one. Later
@@ -284,7 +292,7 @@ const isRecoverable = (pass: Pass, gas: number): boolean =>
  */
 function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfer[]) {
   let part = transfers;
-  while (part.length > 1 && !isRecoverable(pass, computeRecoveryGas(item, part)))
+  while (part.length > 1 && findRecoveryExcess(pass, computeRecoveryGas(item, part)))
     part = part.slice(0, -1);
   return { tokens: part.map(({ token }) => token), gas: computeRecoveryGas(item, part) };
 }

@@ -12,7 +12,6 @@ import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { dropJob, retryJob } from "./jobs.ts";
 import type { Fence } from "./lease.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { PurposeConflict } from "./purposes.ts";
 import { type JobReason, quoteText } from "./reasons.ts";
 
 const address = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
@@ -115,7 +114,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await ledger.openPurpose(fence, purpose(5, address(1), address(2)), signed(1));
       await assert.rejects(ledger.openPurpose(fence, purpose(5, address(3)), signed(2)));
       const conflicting = purpose(6, address(3), address(2));
-      await assert.rejects(ledger.openPurpose(fence, conflicting, signed(3)), PurposeConflict);
+      await assert.rejects(ledger.openPurpose(fence, conflicting, signed(3)), {
+        name: "PurposeConflict",
+        message:
+          `purpose ${chainId}:${sender}:6: an operator dropped these addresses, ` +
+          `or they already have another transaction: ${address(2)}`,
+      });
       const due = await ledger.findDueJobs(chainId, 50, 10);
       assert.deepEqual(
         due.map((job) => job.address),

@@ -56,7 +56,7 @@ export type Purpose = NewPurpose & {
 };
 
 /** Thrown if a job was dropped or already belongs to another purpose. */
-export class PurposeConflict extends Error {
+class PurposeConflict extends Error {
   override name = "PurposeConflict";
 }
 
@@ -69,12 +69,12 @@ export function openPurpose(
 ): Promise<string> {
   const id = purposeId(fence, purpose);
   return fenced(db, fence, async (transaction) => {
-    const free = await insertPurpose(transaction, fence, purpose, first);
-    const { length } = purpose.shares;
-    if (free === length) return id;
+    const assigned = await insertPurpose(transaction, fence, purpose, first);
+    if (assigned === purpose.shares.length) return id;
+    const taken = await findUnassigned(transaction, fence, id, purpose);
     throw new PurposeConflict(
-      `purpose ${id}: ${length - free} of its ${length} addresses were dropped by an operator ` +
-        "or already have another transaction",
+      `purpose ${id}: an operator dropped these addresses, or they already have another ` +
+        `transaction: ${taken.join(", ")}`,
     );
   });
 }
@@ -158,6 +158,23 @@ async function engage(
     .where("state", "<>", "dropped")
     .executeTakeFirst();
   return Number(numUpdatedRows);
+}
+
+/** Returns the purpose's addresses whose jobs are not assigned to it. */
+async function findUnassigned(
+  transaction: Transaction<Tables>,
+  { chainId }: Fence,
+  id: string,
+  { shares }: NewPurpose,
+): Promise<Hex[]> {
+  const rows = await transaction
+    .selectFrom("executor_jobs")
+    .select("address")
+    .where("chain_id", "=", chainId)
+    .where("purpose_id", "=", id)
+    .execute();
+  const assigned = new Set(rows.map(({ address }) => toHex(address)));
+  return shares.flatMap(({ address }) => (assigned.has(address) ? [] : [address]));
 }
 
 /** Saves a replacement transaction before the executor sends it. */

@@ -48,8 +48,10 @@ export const allReasons = Object.keys(reasons) as Reason[];
 export const reasonsWith = (trait: keyof Traits): Reason[] =>
   allReasons.filter((reason) => trait in reasons[reason]);
 
-/** A reason that contains a measured number. */
-export type MeasuredReason = `takes ${number} gas` | `not simulated within ${number} ms`;
+/** A reason that contains a measured number or a limit. */
+export type MeasuredReason =
+  | `takes ${number} gas, at most ${number}`
+  | `not simulated within ${number} ms`;
 
 declare const quoted: unique symbol;
 /** Text from a contract or a node, which never equals a {@link Reason}. */

@@ -212,7 +212,7 @@ async function readAgreed<Value extends number | boolean>(
   const lists = await view.readEach([...calls]);
   const values = lists.map((list) => {
     try {
-      return list && read(list.map(resultOf));
+      return list && read(list.map((answer, i) => resultOf(answer, calls[i]!.method)));
     } catch {
       return undefined;
     }

@@ -212,22 +212,44 @@ export function compareReceipts(
   const shown = votes.filter((vote) => vote !== undefined).length;
   if (places && places.length >= quorum) {
     const others = votes.flatMap((vote, place) => (vote && !places.includes(place) ? [place] : []));
-    return { found: receipts[places[0]!] as Receipt, others };
+    return { found: receipts[places[0]!] as Receipt, others, receipts };
   }
-  if (shown > 1) return { found: "disagreement", others: [] };
+  if (shown > 1) return { found: "disagreement", others: [], receipts };
   const absent = receipts.filter((receipt) => receipt === undefined).length;
-  return { found: absent >= quorum ? "absent" : "unknown", others: [] };
+  return { found: absent >= quorum ? "absent" : "unknown", others: [], receipts };
 }
 
 type Agreement = {
   found: Receipt | "absent" | "unknown" | "disagreement";
   /** The positions of the endpoints whose receipts differ from the quorum's receipt. */
   others: number[];
+  /** The answer of each endpoint; undefined if the endpoint has no receipt. */
+  receipts: (Receipt | undefined | "unknown")[];
 };
+
+/**
+ * Describes the receipts that differ, for logs.
+ * @param nameOf returns the name of the endpoint at an index of `receipts`
+ */
+export const describeReceipts = (
+  receipts: Agreement["receipts"],
+  nameOf: (place: number) => string,
+): string =>
+  receipts
+    .flatMap((receipt, place) => {
+      if (typeof receipt !== "object") return [];
+      const { transactionHash, blockNumber, blockHash, succeeded, gasUsed, paid, logs } = receipt;
+      const block = `${transactionHash} in block ${blockNumber} (${blockHash})`;
+      const result = `${succeeded ? "succeeded" : "reverted"}, ${gasUsed} gas, ${paid} wei`;
+      return `${nameOf(place)} returns ${block}, ${result}, ${logs.length} logs`;
+    })
+    .join("; ");
 
 function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" {
   try {
-    return list.map((answer) => parseReceipt(resultOf(answer))).find((receipt) => receipt);
+    return list
+      .map((answer) => parseReceipt(resultOf(answer, "eth_getTransactionReceipt")))
+      .find((receipt) => receipt);
   } catch {
     return "unknown";
   }

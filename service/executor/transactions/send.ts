@@ -386,8 +386,9 @@ async function submit(
 /** Reads the key's nonce after the block `view.head`. */
 export async function readNonce({ signer, view }: Pick<Pass, "signer" | "view">): Promise<number> {
   const params = [signer.address, view.at];
-  const [answer] = await view.read([{ method: "eth_getTransactionCount", params }]);
-  return Number(quantity(resultOf(answer)));
+  const method = "eth_getTransactionCount";
+  const [answer] = await view.read([{ method, params }]);
+  return Number(quantity(resultOf(answer, method)));
 }
 
 /**

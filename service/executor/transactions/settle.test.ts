@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
 import { type Answer, type Block, blockOf as readBlock } from "../../chain/rpc/json-rpc.ts";
-import { compareReceipts } from "./receipt.ts";
+import { compareReceipts, describeReceipts } from "./receipt.ts";
 import { readFinalBlock } from "./settle.ts";
 
 const receipt = (block: string, status = "0x1") => ({
@@ -69,6 +69,19 @@ describe("compareReceipts", () => {
     ];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.equal(blockOf(compareReceipts([answersOf(receipt("cc"))], 1)), "0xcc");
+  });
+});
+
+describe("describeReceipts", () => {
+  test("names each endpoint that returns a receipt, and its receipt", () => {
+    const answers = [answersOf(receipt("aa")), answersOf(null), answersOf(receipt("bb", "0x0"))];
+    const { receipts } = compareReceipts(answers, 2);
+    const at = (block: string) => `0x11 in block 5 (0x${block.repeat(32)})`;
+    assert.equal(
+      describeReceipts(receipts, (place) => `node${place}`),
+      `node0 returns ${at("aa")}, succeeded, 16 gas, 32 wei, 0 logs; ` +
+        `node2 returns ${at("bb")}, reverted, 16 gas, 32 wei, 0 logs`,
+    );
   });
 });
 

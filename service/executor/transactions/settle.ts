@@ -8,7 +8,13 @@
 // purpose stays pending until the executor finds that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
-import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
+import {
+  type Answer,
+  type Block,
+  blockCall,
+  blockOf,
+  parseBlock,
+} from "../../chain/rpc/json-rpc.ts";
 import { readAnswers, type View } from "../../chain/rpc/view.ts";
 import { lowerMedian } from "../../flow/median.ts";
 import { computeBudgetRetryAt, computeRetryAt, type JobUpdate } from "../ledger/jobs.ts";
@@ -22,6 +28,7 @@ import { adoptReplacement } from "./foreign.ts";
 import {
   compareReceipts,
   decodeOutcomes,
+  describeReceipts,
   divideGas,
   type Receipt,
   readGasUsed,
@@ -171,10 +178,10 @@ async function findReceipt(
   answers: (Answer[] | undefined)[],
 ): Promise<Receipt | undefined> {
   const { parts, memory, view } = pass;
-  const { found, others } = compareReceipts(answers, view.quorum);
+  const { found, others, receipts } = compareReceipts(answers, view.quorum);
   for (const place of others) view.accuse(place, "eth_getTransactionReceipt");
   if (found === "disagreement") {
-    const detail = `the endpoints return different receipts for nonce ${purpose.nonce}`;
+    const detail = `nonce ${purpose.nonce}: ${describeReceipts(receipts, view.nameOf)}`;
     parts.report({ kind: "rpc_disagreement", about: "receipt", detail });
     return undefined;
   }
@@ -194,7 +201,7 @@ async function readEvidence(pass: SettlePass, deep: readonly Mined[]): Promise<E
     pass.view.read(numbers.map(blockCall)),
     findWithCode(pass, vaults),
   ]);
-  const blocks = numbers.map((number, i) => [number, blockOf(resultOf(answers[i]))] as const);
+  const blocks = numbers.map((number, i) => [number, parseBlock(answers[i])] as const);
   return { blocks: new Map(blocks), withCode };
 }
 
@@ -317,11 +324,15 @@ function findBlockTime(
   outcomes: readonly VaultOutcome[],
   { blocks, withCode }: Evidence,
 ): number | undefined {
-  const over = outcomes.filter((outcome) => outcome.kind !== "failed");
-  const hasCode = over.every(({ vault }) => withCode.has(vault));
-  const block = blocks.get(receipt.blockNumber);
-  if (block?.hash === receipt.blockHash && hasCode) return block.timestamp;
-  const detail = `the receipt of ${receipt.transactionHash} does not match the chain`;
+  const { transactionHash, blockNumber, blockHash } = receipt;
+  const codeless = outcomes.find(({ kind, vault }) => kind !== "failed" && !withCode.has(vault));
+  const block = blocks.get(blockNumber);
+  if (block?.hash === blockHash && !codeless) return block.timestamp;
+  const fault =
+    block?.hash === blockHash
+      ? `expected code at ${codeless?.vault} (${codeless?.kind}), found none`
+      : `expected block ${blockNumber} with the hash ${block?.hash}, found ${blockHash}`;
+  const detail = `the receipt of ${transactionHash}: ${fault}`;
   parts.report({ kind: "rpc_disagreement", about: "state", detail });
   return undefined;
 }

@@ -137,7 +137,7 @@ async function startFollower(leaderUrl: string, args: string[]) {
   const [leader, follower] = [leaderUrl, node.rpcUrl].map((url) => {
     const endpoint = httpEndpoint("node", url, { timeoutMs: 10_000 });
     return async (method: string, ...params: unknown[]) =>
-      resultOf((await endpoint.ask([{ method, params }]))[0]);
+      resultOf((await endpoint.ask([{ method, params }]))[0], method);
   }) as [Ask, Ask];
   let following: Following = "follows";
   const blockAt = async (ask: Ask, number: number) =>

@@ -32,7 +32,8 @@ export function keepRunningNaively(
   let cursor: number | undefined;
   const seen = new Set<Hex>();
 
-  const ask: Ask = async (method, ...params) => resultOf((await rpc.ask([{ method, params }]))[0]);
+  const ask: Ask = async (method, ...params) =>
+    resultOf((await rpc.ask([{ method, params }]))[0], method);
 
   const attend = async (vault: VaultModel, now: number) => {
     const { address, terms, token } = vault;
