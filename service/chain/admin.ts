@@ -1,6 +1,6 @@
-// The operators' commands for chains. `chains check` compares the chains file with each endpoint.
-// `chain bring` deploys the factory and the periphery contracts to a chain. Large modules are
-// imported only when a command needs them, so that other commands start quickly.
+// The operators' commands for chains. `chains check` checks every endpoint in the chains file, and
+// compares the endpoints. `chain bring` deploys the factory and the periphery contracts to a chain.
+// Large modules are imported only when a command needs them, so that other commands start quickly.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";

@@ -1,5 +1,6 @@
-// Tests the command that deploys the missing contracts. One test chain has no contracts at first.
-// Another has only the deterministic deployer. A third lacks the required hard fork.
+// Tests the command that deploys the missing contracts. The first test chain has no contracts
+// initially. The second chain has only the deterministic deployer. The third chain lacks the
+// required hard fork.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -134,11 +134,11 @@ const chainSchema = z.strictObject({
    * if it is worth less than the gas.
    */
   tipPrices: z.record(z.string(), wei).optional(),
-  /** The maximum fee per gas, in wei. The executor waits while the chain's fee is higher. */
+  /** The maximum fee per gas, in wei. The executor waits while the chain's fee is above it. */
   maxFeePerGas: wei.optional(),
   /**
-   * The maximum priority fee per gas, in wei; 3 gwei by default. If twice the base fee is higher,
-   * it is the maximum. Set this field only for chains that require more.
+   * The maximum priority fee per gas, in wei; 3 gwei by default. The maximum is twice the base fee
+   * if that is more than this value. Set this field only for chains that require more.
    */
   maxPriorityFeePerGas: wei.optional(),
 });
@@ -149,8 +149,8 @@ export type Chain = z.output<typeof chainSchema>;
 
 /**
  * Chains on which CREATE2 derives different addresses than on Ethereum. A payment to an executable
- * address would be lost there. The list can be incomplete, because the startup check refuses chains
- * without the factory.
+ * address would be lost there. The list does not have to be complete. The startup check also
+ * refuses every chain without the factory.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],

@@ -50,8 +50,8 @@ const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 
 /**
  * Returns an error message if the chain does not support the instruction MCOPY (EIP-5656, Cancun).
- * Without MCOPY, the factory cannot be deployed. If the factory's code exists without MCOPY,
- * executions would succeed and recoveries would fail.
+ * Without MCOPY, the factory cannot be deployed. If a chain without MCOPY had the factory anyway,
+ * executions would succeed, but recoveries would fail.
  */
 export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
   // If the node cannot run even trivial code, its answer for MCOPY is meaningless.

@@ -41,7 +41,7 @@ type Compared = EndpointChain & {
 
 /**
  * The endpoints are compared at a block that all of them have. This block is `depth` blocks below
- * the lowest newest block.
+ * the newest block of the endpoint that is farthest behind.
  */
 const depth = 5;
 

@@ -2,7 +2,7 @@
 // a new intent uses these rules to find executions with too little gas. The library contains one
 // more rule: a gas estimate is multiplied by `gasMargin`.
 
-/** The gas of a plain transfer of native coin. No transaction uses less gas. */
+/** The gas of a plain transfer of native coin. Every transaction uses at least this amount. */
 export const transactionGasMin = 21_000;
 
 /** The highest gas limit with which the executor simulates an execution. */
@@ -17,9 +17,9 @@ export const floorFactor = (4 / 3) * (64 / 63);
 
 /**
  * The estimate is the lowest gas limit with which the calls succeed. With this limit, the calls can
- * succeed although they skip a part of their work. The check assumes skipped work if the complete
- * work exceeds this multiple of the estimate. The multiple is above {@link floorFactor}, because
- * some nodes return the used gas as their estimate.
+ * succeed although they skip a part of their work. If the complete work needs more than the
+ * estimate times this factor, the check assumes that the calls skip work. The factor is above
+ * {@link floorFactor}, because some nodes return the used gas as their estimate.
  */
 const dependentFactor = 1.5;
 

@@ -55,7 +55,7 @@ type Return = {
 /** `unknown`: an endpoint could not run the recovery. */
 type ReturnOutcome = "moves" | "stays" | "unknown";
 
-/** Simulates a recovery. Measures whether the token leaves the address and reaches `recovery`. */
+/** Simulates a recovery to check whether the token leaves the address and reaches `recovery`. */
 export async function measureReturn(
   { chainId, timestamp, ask }: AtBlock,
   { factory, vault, recovery, token, data, from, gasMax }: Return,

@@ -45,8 +45,8 @@ describe("a request for the status of an address", () => {
   let drawn = 0;
 
   /**
-   * Opens one API server. `look` makes an address's job due if the status shows money that was not
-   * detected.
+   * Opens one API server. `look` makes an address's job due if the status reports money that the
+   * executor has not detected.
    */
   const openOne = (store = stores[0]!) => {
     const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];

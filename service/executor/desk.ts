@@ -164,8 +164,8 @@ type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean
 const worthlessSeconds = hourSeconds;
 
 /**
- * Returns a function that checks whether an executor has ever run on a chain. Without an executor,
- * no process would complete the chain's jobs, so none may be created.
+ * Returns a function that checks whether an executor has ever run on a chain. Jobs are created only
+ * for chains that have had an executor, because nothing else completes jobs.
  */
 function ledChains(db: Kysely<Tables>): (chainId: number) => Promise<boolean> {
   const led = new Set<number>();
@@ -212,8 +212,8 @@ export function openWake(
 }
 
 /**
- * Returns whether the status is a reason to wake the address's job. Reasons are undetected money,
- * and money whose return should be tried again.
+ * Returns whether the status is a reason to wake the address's job. It is a reason if the executor
+ * has not detected the money, or should retry its return.
  */
 function isNews(
   { balance, recoverable, block, state }: AddressStatus,

@@ -132,7 +132,7 @@ async function isPaidSince(
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  // Records that were created after their expiration do not wake the chain. Their addresses can
+  // A new record whose intent has already expired does not end the chain's sleep. Its address can
   // still receive money.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const context = { view, chain, memory: follow, tuning };

@@ -226,7 +226,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 }
 
 /**
- * Opens the budgets of the current day, by block time. Subtracts the costs charged on this day.
+ * Returns the budgets for the day of the newest block. Subtracts the costs charged on this day.
  * Also subtracts the highest possible costs of pending and unknown transactions.
  */
 export async function readDayBudgets(

@@ -47,8 +47,9 @@ export type DecisionPolicy = {
   /** The smallest amount of each token that the executor returns, in base units. */
   recoverMin: ReadonlyMap<Hex, bigint>;
   /**
-   * The smallest amounts for look-alike tokens. These amounts are higher, because the contract of a
-   * look-alike can report any balance.
+   * The smallest amount of each look-alike token that the executor returns, in base units. These
+   * amounts are higher than in `recoverMin`, because the contract of a look-alike can report any
+   * balance.
    */
   lookalikes: ReadonlyMap<Hex, bigint>;
   /**
@@ -65,8 +66,8 @@ export type AttemptLimits = {
   /** After this number of recoveries has failed on chain, the address is given up. */
   recoveryFailuresMax: number;
   /**
-   * The number of recoveries per address and day with the normal minimum value. For each further
-   * recovery on this day, the minimum value doubles.
+   * The normal minimum value applies to this number of recoveries per address and day. For each
+   * further recovery on this day, the minimum value doubles.
    */
   recoveriesPerDayMax: number;
 };

@@ -5,9 +5,10 @@ import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 /**
- * The use of a nonce. `return` is a recovery of one reported token (jobs/named.ts). `fill` is for
- * no address: a zero-value transfer that fills a nonce gap, or a transaction found on chain that is
- * not a call of the factory or is not saved (transactions/foreign.ts).
+ * The kind of transaction that uses a nonce. `return` is a recovery of one reported token
+ * (jobs/named.ts). `fill` is for no address: a zero-value transfer that fills a nonce gap, or a
+ * transaction found on chain that is not a call of the factory or is not saved
+ * (transactions/foreign.ts).
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
@@ -111,10 +112,10 @@ declare module "../store/tables.ts" {
     executor_spending: { chain_id: number; day: number; wei: string };
     /**
      * The costs of final transactions. Reserved costs are computed from the pending transactions.
-     * `gas_wei` is the full cost paid for the account, and `tips_wei` is the value of its tips.
-     * `wei` is the cost that tips did not cover. `client_wei` and `tip_loss_wei` are parts of
-     * `wei`. `client_wei` is the cost for addresses that were created with the client ID.
-     * `tip_loss_wei` is the cost of executions whose tips should have covered this cost.
+     * `gas_wei` is the full cost paid for the account, and `tips_wei` is the value of all tips from
+     * its addresses. `wei` is the cost that tips did not cover. `client_wei` and `tip_loss_wei` are
+     * parts of `wei`. `client_wei` is the cost for addresses that were created with the client ID.
+     * `tip_loss_wei` is the loss from executions that were sent because of a sufficient tip.
      */
     executor_account_spending: {
       chain_id: number;

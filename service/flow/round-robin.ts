@@ -1,8 +1,8 @@
 // Interleaves the items of several owners, so that no owner delays the others.
 
 /**
- * Sorts the items by their position among their owner's items. So an owner with many items does not
- * delay the others.
+ * Returns the first item of each owner, then the second item of each owner, and so on. So an owner
+ * with many items does not delay the others.
  *
  * @param ownerOf returns the owner of an item
  * @param among compares two items with the same position; by default, such items keep their order

@@ -24,7 +24,8 @@ type TogetherOptions = {
 
 /**
  * Collects items and runs them as one group. A group starts when the event loop has read all
- * sockets, or at `sizeMax` items. Groups do not wait for a timer, so a single item is not delayed.
+ * sockets, or earlier if `sizeMax` items are waiting. Groups do not wait for a timer, so a single
+ * item is not delayed.
  *
  * @param run receives the items of a group, and returns their answers in the same order. An answer
  *   that is an Error rejects only its item. If `run` itself rejects, all items of the group are

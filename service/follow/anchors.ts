@@ -107,7 +107,7 @@ const startMarginSeconds = 3600;
 /**
  * If a reorganization removed the blocks of all anchors, the scan continues this far below the
  * oldest anchor. If all anchors are above the newest block, the scan continues this far below the
- * newest block to read.
+ * newest block that has enough confirmations.
  */
 const deepReorgBlocks = 256;
 

@@ -38,7 +38,7 @@ type FollowStore = {
   /** Returns up to `limit` records after `seq`. If `seq` is 0, starts with the first record. */
   findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
   /**
-   * Reads the next records after `seq`. Returns the tokens that open records request, in lowercase,
+   * Reads the next records after `seq`. Returns the requested tokens of open records, in lowercase,
    * and the last record's `seq`. `isEnd` is true if this is the chain's newest record.
    */
   findRequestedTokens(seq: number): Promise<RequestedTokens>;

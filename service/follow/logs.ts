@@ -46,8 +46,8 @@ import type { Anchor, Payment, Range } from "./payment.ts";
 
 /**
  * `shown`: the endpoint returned the logs. `end` is the last block of the range. `isHeavy` means
- * that the endpoint refused the usual query for a single block. The block was then read in another
- * way.
+ * that the endpoint refused the usual query for a single block. The block was then read with one
+ * query per token, or from its receipts.
  *
  * `refused`: the endpoint answers other calls, but not this query. `isSlow` means that the endpoint
  * did not answer in time. `isLimited` means that the endpoint reported a rate limit. `statedBlocks`
@@ -108,8 +108,8 @@ function chooseTokens(
 }
 
 /**
- * `wanted` are the listed tokens and the tokens that open addresses request. `lookalikes` are the
- * look-alikes that no open address requests.
+ * `wanted` contains the listed tokens and the requested tokens of open addresses. `lookalikes`
+ * contains all other look-alikes.
  */
 function tokensOf({ chain, memory }: Pick<SweepContext, "chain" | "memory">) {
   const { tokens } = memory.delisted;
@@ -148,11 +148,11 @@ async function readTokens(
 }
 
 /**
- * Requests the transfers of a range in one form. An endpoint that is behind returns no logs for
- * blocks that it does not have. So the last block's hash is requested before and after the logs.
- * Both hashes must be equal. If the last block is the chain's newest block, the endpoint may have
- * returned it or a later block already. The hash is then not requested. The logs of this block are
- * read again later.
+ * Requests the transfers in a range, either to the recipients in `form` or to all recipients. An
+ * endpoint that is behind returns no logs for blocks that it does not have. So the last block's
+ * hash is requested before and after the logs. Both hashes must be equal. The hash of the chain's
+ * newest block is not requested if the endpoint has already reached this block. The logs of this
+ * block are read again later.
  */
 function readInForm(
   form: Form,

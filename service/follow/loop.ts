@@ -17,7 +17,7 @@ import type { Heads } from "../chain/rpc/heads.ts";
 export type ChainLoop = {
   /**
    * Calls `run` now and in each iteration. Two calls of `run` never overlap. If an iteration starts
-   * while `run` is running, calls `run` again after it has finished. `run` must not reject.
+   * during a call, calls `run` again after this call. `run` must not reject.
    *
    * @returns a function that ends the subscription, and resolves when the current call has finished
    */

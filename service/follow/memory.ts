@@ -18,9 +18,9 @@ export type FollowMemory = {
    */
   tip: number;
   /**
-   * The last block whose logs were refused, and the number of sweeps with refusals. If the
-   * preceding block reached the maximum number, this block gets that number immediately. This block
-   * then becomes a gap too.
+   * The last block whose logs were refused, and the number of sweeps that refused them. If the
+   * preceding block reached the maximum number of sweeps, `sweeps` starts at the maximum. So the
+   * scan does not wait for this block's logs again.
    */
   refused: { number: number; sweeps: number } | undefined;
   /**
@@ -41,8 +41,8 @@ export type FollowMemory = {
    */
   savedLogs: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /**
-   * Saved payments that fewer endpoints than a quorum have returned, by block hash and log.
-   * `shownBy` contains the names of the endpoints that returned the payment.
+   * Saved payments that a quorum has not returned yet, by block hash and log. `shownBy` contains
+   * the names of the endpoints that returned the payment.
    */
   unagreed: Map<string, { payment: Payment; shownBy: Set<string> }>;
   /**
@@ -51,8 +51,8 @@ export type FollowMemory = {
    */
   recipients: { seq: number; list: Hex[] };
   /**
-   * Unlisted tokens that are requested by open records up to `seq`. The scan treats these tokens
-   * like listed tokens.
+   * The unlisted tokens in open records' requests. `seq` is the last record that was read. The scan
+   * treats these tokens like listed tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes per block. */

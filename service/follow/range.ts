@@ -21,8 +21,9 @@ type RangeAnswer = LogsAnswer & { client: EndpointClient };
 type ShownBy = Shown & { client: EndpointClient };
 
 /**
- * The result for a range of blocks. If too few endpoints returned the range, `refusal` is an answer
- * that refused it. A range of several blocks must then be read again in smaller parts.
+ * The result for a range of blocks. If too few endpoints returned the range's logs, `refusal` is
+ * the answer of an endpoint that refused. A range of several blocks must then be read again in
+ * smaller parts.
  */
 export type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
@@ -202,7 +203,7 @@ export function shrinkRange(
 
 /**
  * Returns undefined if enough endpoints for a quorum accept log queries. Otherwise, returns the
- * names and error messages of the endpoints that refuse all logs.
+ * names and error messages of the endpoints that refuse every log query.
  */
 export function explainNoQuorum(context: SweepContext): string | undefined {
   const { view } = context;

@@ -27,9 +27,8 @@ import {
 } from "./range.ts";
 
 /**
- * Normally, an anchor is saved only after a quorum has returned all blocks up to the anchor. A gap
- * needs no quorum. Blocks more than this number below the newest block to read need no quorum
- * either.
+ * Normally, an anchor is saved only after a quorum has returned all blocks up to the anchor. There
+ * are two exceptions: gaps, and blocks more than this number below the sweep's last block.
  */
 const uncorroboratedBlocksMax = 256;
 /**
@@ -38,8 +37,8 @@ const uncorroboratedBlocksMax = 256;
  */
 const tipBlocksMax = 32;
 /**
- * Endpoints are behind if the newest anchor is at most this far above the newest block. If the
- * difference is larger, the chain was reset or the anchor was wrong.
+ * The endpoints are behind if their newest block is at most this far below the newest anchor. If
+ * the difference is larger, the chain was reset or the anchor was wrong.
  */
 const lagBlocksMax = 64;
 /** The maximum number of ranges near the newest block that a sweep reads before older blocks. */
@@ -50,9 +49,8 @@ const refusalsMax = 3;
 /**
  * Reads the logs up to the newest block that has enough confirmations, and saves the payments.
  *
- * @returns `upTo` is the last block up to which all blocks have been read. `isOld` is true if this
- *   sweep found the newest anchor 1 to {@link lagBlocksMax} blocks above the endpoints' newest
- *   block.
+ * @returns All blocks up to `upTo` have been read. `isOld` is true if this sweep found the newest
+ *   anchor 1 to {@link lagBlocksMax} blocks above the endpoints' newest block.
  */
 export async function sweep(context: SweepContext): Promise<{ upTo: number; isOld: boolean }> {
   const { chain, memory, view, tuning } = context;
@@ -172,10 +170,10 @@ async function readTip(context: SweepContext, cursor: number, target: number): P
 }
 
 /**
- * Counts the sweeps in which a block's logs were refused. Returns whether the block is now a gap.
- * Normally, a block becomes a gap after {@link refusalsMax} sweeps with refusals. A block becomes a
- * gap immediately if at least one endpoint returned its logs. The same is true if the preceding
- * block reached this number of sweeps.
+ * Returns whether the scan continues without a quorum for a block's logs (a gap). Normally, the
+ * scan continues after {@link refusalsMax} sweeps that refused the logs. The scan continues
+ * immediately if at least one endpoint returned the logs. The same is true if the preceding block
+ * reached this number of sweeps. Also counts these sweeps.
  */
 function isGapDue({ memory }: SweepContext, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
@@ -192,7 +190,8 @@ async function readAnchor({ view }: SweepContext, number: number): Promise<Ancho
 }
 
 /**
- * Updates the endpoint's progress to `end` if the range leaves no hole after its earlier progress.
+ * Updates the endpoint's progress to `end`, unless blocks are missing between the earlier progress
+ * and the range.
  */
 function noteShown(
   { memory }: SweepContext,
@@ -225,8 +224,8 @@ async function findAgreedAnchor(
 }
 
 /**
- * Saves the anchor and the transfers to this service's addresses. Also reports to the store which
- * transfers a quorum of endpoints has returned.
+ * Saves the anchor and the transfers to this service's addresses. Also reports payments to the
+ * store as soon as a quorum of endpoints has returned them.
  */
 async function saveTransfers(
   context: SweepContext,

@@ -30,7 +30,7 @@ export type RoleParts = {
 };
 
 /**
- * @param stops receives each opened part's close function, also if a later part fails to open
+ * @param stops a list; when a part is open, its close function is added immediately
  * @throws if the database or the chains cannot be opened
  */
 export async function openParts(

@@ -47,7 +47,7 @@ export type CheckedChain = SimulatedChain & Depths & { others?: () => readonly O
  * node. Three kinds of mistakes are found only if the node supports eth_simulateV1:
  * - allowances that remain after the calls
  * - token fees
- * - calls that do less work with less gas
+ * - calls that skip work if they get less gas
  *
  * @param simulation the simulated execution of `subject`; all data is read at its block
  * @throws {ChainUnavailable} if the chain cannot be read

@@ -118,7 +118,7 @@ describe("generated intents", () => {
     });
   }
 
-  /** Pays the address and executes it. Returns whether both transactions succeed. */
+  /** Pays the address and executes its calls. Returns whether both transactions succeed. */
   async function execute(record: AddressRecord): Promise<boolean> {
     const { address, intent } = record;
     const args = [address, BigInt(intent.amount)] as const;

@@ -1,6 +1,6 @@
 // Finds executions that succeed now, but would fail under other conditions. Tested conditions are
 // the expiration time, another sender, and less gas. Also finds:
-// - calls that do less work with less gas
+// - calls that skip work if they get less gas
 // - calls that need more gas than the executor allows
 // - addresses that expire before a payment can become final
 

@@ -21,8 +21,8 @@ const chainsMax = 16;
 /** The timeout of a response. A chain that takes longer is reported as not measured. */
 const waitMs = 2000;
 /**
- * An exchange's hot wallet sends this number of transactions within days. A personal wallet rarely
- * reaches this number.
+ * An exchange's hot wallet sends this number of transactions in a few days. A personal wallet
+ * rarely sends this number.
  */
 const noncesMin = 10_000;
 

@@ -1,6 +1,6 @@
-// Finds payments and returns of the requested token that would fail. Also finds amounts that were
-// probably meant for other decimals. Tokens have no standard function that describes their rules,
-// so the check simulates transfers.
+// Checks whether payments or returns of the requested token would fail. Also finds amounts that
+// were probably scaled with the wrong number of decimals. Tokens have no standard function that
+// describes their rules, so the check simulates transfers.
 
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -66,7 +66,7 @@ export async function askToken(
   };
 }
 
-/** @param blocked the paths of addresses in the intent that the token blocks */
+/** @param blocked the addresses that the token blocks, as paths in the intent */
 export function findTokenDoubts(
   { intent }: StatusSubject,
   answers: TokenAnswers,
@@ -174,7 +174,7 @@ const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(dec
 /**
  * Finds an amount that was probably scaled with the wrong number of decimals. An ordinary amount is
  * between a hundredth of a token and ten million tokens. An amount far outside this range is
- * reported if other common decimals make it ordinary.
+ * reported if it is ordinary with another common number of decimals.
  */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;

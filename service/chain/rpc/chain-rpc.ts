@@ -131,7 +131,7 @@ export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance
 
 /**
  * Runs a call on a node at `block`, with the state overrides.
- * @param call without `to`, the node runs `data` as init code and creates no contract
+ * @param call if `to` is missing, the node runs `data` as init code and creates no contract
  */
 export async function callAt(
   rpc: ChainRpc,

@@ -2,8 +2,8 @@
 // refused requests. Only this module changes a record. Other modules read records, and call this
 // module to report events. pace.ts contains the rate limits.
 //
-// The last block whose logs an endpoint returned is not in its record. follow/memory.ts stores this
-// block (`FollowMemory.shown`), because a reorganization removes it.
+// A record does not contain the last block whose logs the endpoint returned. follow/memory.ts
+// stores this block (`FollowMemory.shown`), because a reorganization can remove the block.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -33,13 +33,13 @@ const points = { failed: 0.5, differs: 1 };
 const scoreMax = 20;
 /** The number of views (view.ts) after which an endpoint's chain ID is read again. */
 const viewsPerChainCheck = 300;
-/** A fast response reduces `answerMs` at most to this share of its previous value. */
+/** After a fast response, `answerMs` is at least this share of its previous value. */
 const answerMsDecay = 0.8;
 
 type Mutable = {
   endpoint: Endpoint;
   penalty: { polls: number; last: number };
-  /** The number of views until the endpoint's chain ID is read again. */
+  /** The number of views (view.ts) to create before the endpoint's chain ID is read again. */
   chainCheckIn: number;
   /**
    * The endpoint's newest block, and when the endpoint first returned it. `below` is an earlier
@@ -76,8 +76,8 @@ type LogLimits = {
   /** The maximum number of blocks in the next query. */
   rangeBlocks: number;
   /**
-   * The longest range, in blocks, for which the endpoint returned logs. A later refusal of this
-   * length or less resets the value to 0.
+   * The longest range, in blocks, for which the endpoint returned logs. If the endpoint later
+   * refuses a range of this length or shorter, the value is reset to 0.
    */
   shownBlocks: number;
   /**
@@ -87,21 +87,21 @@ type LogLimits = {
   growIn: number;
   growInNext: number;
   /**
-   * Set if the endpoint did not answer a log query in time. Before this sweep, no logs are
-   * requested from the endpoint unless no other endpoint is left.
+   * Set if the endpoint did not answer a log query in time. Before this sweep, logs are requested
+   * from the endpoint only if no other endpoint is left.
    */
   slowUntilSweep: number;
   /**
-   * Set while the endpoint refuses all log queries. Before sweep `untilSweep`, no logs are
-   * requested from the endpoint unless no other endpoint is left. `sweeps` is the length of this
-   * pause, and `message` is the endpoint's error message.
+   * Set while the endpoint refuses all log queries. Before sweep `untilSweep`, logs are requested
+   * from the endpoint only if no other endpoint is left. `sweeps` is the length of this pause, and
+   * `message` is the endpoint's error message.
    */
   refusing: { untilSweep: number; sweeps: number; message: string } | undefined;
   /** Whether the endpoint refuses log queries that filter by recipient. */
   isByTokens: boolean;
   /**
-   * The sweep from which the logs of look-alikes are requested again after a refusal. 0 if these
-   * logs were never refused.
+   * The first sweep that requests the logs of look-alikes again after a refusal. 0 if the endpoint
+   * never refused these logs.
    */
   lookalikesFromSweep: number;
 };
@@ -303,15 +303,15 @@ export function countOut({ all, clock, report }: NetworkState): number {
 }
 
 /**
- * After a timeout of a log query, the endpoint is skipped for this number of sweeps. The endpoint
- * is asked anyway if no other endpoint is left.
+ * After a timeout of a log query, the endpoint is skipped for this number of sweeps, including the
+ * current one. The endpoint is asked anyway if no other endpoint is left.
  */
 const slowSweeps = 16;
 /** The number of sweeps that omit the logs of look-alikes after an endpoint refuses them. */
 const lookalikesRestSweeps = 16;
 /**
- * An endpoint that refuses all logs is not asked for logs for one sweep. With each further
- * refusal, the number of sweeps doubles up to `refusingSweepsMax`.
+ * After an endpoint refuses all logs, no more logs are requested from it in this sweep. Each
+ * further refusal doubles this pause, up to `refusingSweepsMax` sweeps.
  */
 const refusingSweepsMax = 64;
 /** The factor by which a range of blocks grows. */
@@ -324,8 +324,8 @@ const rangeGrowth = 1.1;
 const [growInFirst, growInMax] = [16, 256];
 
 /**
- * Records that the endpoint returned the logs of a range. If the range was as long as currently
- * allowed, the next one can be longer.
+ * Records that the endpoint returned the logs of a range. If the range had the maximum length
+ * (`rangeBlocks`), the next range can be longer.
  */
 export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMax: number): void {
   const { logs } = write(record);
@@ -338,9 +338,9 @@ export function recordLogsShown(record: EndpointRecord, blocks: number, blocksMa
 }
 
 /**
- * Records that the endpoint did not return the logs of a range of `blocks` blocks. The next range
- * has at most `statedBlocks` blocks. If the endpoint stated no number, the maximum is half of
- * `blocks`, or `shownBlocks` if that is higher.
+ * Shortens the next range, because the endpoint did not return the logs of `blocks` blocks. The
+ * next range has at most `statedBlocks` blocks. If the endpoint stated no number, the maximum is
+ * half of `blocks`, or `shownBlocks` if that is higher.
  *
  * @param statedBlocks the number of blocks that the endpoint says it allows, less than `blocks`
  */

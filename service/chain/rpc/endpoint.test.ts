@@ -32,8 +32,8 @@ describe("httpEndpoint", () => {
   const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
   const echo = ({ id, method }: Call) => ({ jsonrpc: "2.0", id, result: method });
 
-  // "a missing response" has a short timeout, because the test waits for its end. In the other
-  // cases, the timeout must not expire even on a slow machine.
+  // The case "a missing response" has a short timeout, because the test waits until it expires. In
+  // the other cases, the timeout must not expire even on a slow machine.
   for (const [what, given, message, timeoutMs] of [
     ["an error status", 500, "one answered with status 500", 60_000],
     ["a rate limit", 429, /^one allows no more calls for \d+ ms$/, 60_000],

@@ -296,7 +296,7 @@ export type Response = {
 
 /**
  * Sends `calls` in one request, with their positions as IDs. Throws if there is no response within
- * `timeoutMs`. Tests that simulate a network replace only this function.
+ * `timeoutMs`. To simulate a network, tests replace only this function.
  */
 export type Transport = (calls: readonly Call[], timeoutMs: number) => Promise<Response>;
 

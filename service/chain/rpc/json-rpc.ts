@@ -94,7 +94,7 @@ export function resultOf(answer: Answer | undefined, method: string): unknown {
 }
 
 /**
- * Parses a number of JSON-RPC (a "quantity").
+ * Parses a "quantity", which is a hexadecimal number in JSON-RPC.
  * @throws {ChainUnavailable} if `value` is not a quantity
  */
 export function quantity(value: unknown): bigint {

@@ -117,7 +117,7 @@ async function openView(
 /** Returns the number of endpoints that must agree. */
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
-/** Removes endpoints that took much longer than a quorum. */
+/** Removes endpoints that answered much later than a quorum of endpoints. */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   const enoughMs = times[quorumOf(state.all.length) - 1] ?? Number.POSITIVE_INFINITY;
@@ -170,10 +170,9 @@ async function findWhere(
 type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: number };
 
 /**
- * Returns the newest block on which `quorum` endpoints agree in all fields. To compare the
- * endpoints, asks those with a later block for their block at a lower height. If no block has a
- * quorum, uses the greatest height that a quorum has reached. Then returns one endpoint's block at
- * this height.
+ * Returns the newest block on which `quorum` endpoints agree in all fields. First compares the
+ * endpoints' blocks at the greatest height that a quorum has reached, and then at lower heights. If
+ * no block has a quorum, returns one endpoint's block at that greatest height.
  */
 async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);

@@ -1,5 +1,5 @@
 // Classifies the errors of nodes. Also finds the number of blocks that a node allows per log query.
-// Nodes share few error codes, so most rules match the messages of each client software. Messages
+// Few error codes mean the same in all node software, so most rules match error messages. Messages
 // can include a revert reason, and a contract can choose any reason. So these rules apply only to
 // errors that are not reverts.
 
@@ -193,7 +193,7 @@ export function classifyError(method: string, error: CallError): ErrorKind {
 
 /** The maximum number of digits in a number of blocks. Longer numbers are ignored. */
 const digitsMax = 9;
-/** The number of searched characters. Messages are cut because they can contain a whole request. */
+/** Only this number of characters is searched, because a message can contain a whole request. */
 const charactersMax = 500;
 
 /**
@@ -235,9 +235,9 @@ const widths: readonly Stated[] = [
 const results = /\b(?:logs|results?|events)\b/i;
 
 /**
- * Returns the number of blocks that a provider says it allows in one log query. Numbers that are
- * not below the refused range's length are ignored. Longer ranges are requested again later
- * (endpoint-record.ts). So a wrong number slows the scan, but no payment is missed.
+ * Returns the number of blocks that a provider says it allows in one log query. Ignores numbers
+ * that are equal to or greater than the refused range's length. Longer ranges are requested again
+ * later (endpoint-record.ts). So a wrong number slows the scan, but no payment is missed.
  *
  * @param blocks the length of the refused range
  * @returns a number from 1 to `blocks` - 1, or undefined if the message contains no such number

@@ -17,9 +17,9 @@ export type Pace = {
   /** Returns how long to wait until the first calls of `open` can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
-   * Returns whether the provider currently rate-limits such calls. A rate limit begins with a
-   * refusal, and ends when the provider answers such a call again. The operator's own limit does
-   * not count.
+   * Returns whether the provider currently rate-limits any of these calls. A rate limit begins with
+   * a refusal. It ends when the provider again answers a call to which the limit applies. The
+   * operator's own limit does not count.
    */
   isThrottled(open: readonly { call: Call }[]): boolean;
   /** Removes and returns the first calls in `open`, at least one, for the next request. */
@@ -42,8 +42,8 @@ const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 /**
  * A refusal never reduces the rate below this number of calls per second. Some providers refuse
- * calls at any rate. Without this minimum, the service could fall behind a busy chain. The operator
- * can set a lower rate.
+ * calls regardless of the call rate. Without this minimum, the service could fall behind a busy
+ * chain. The operator can set a lower rate.
  */
 const perSecondMin = 25;
 /** A refusal reduces the rate to this share of the average rate before the refusal. */

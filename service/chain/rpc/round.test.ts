@@ -20,7 +20,7 @@ type Manner = { method: string; answer(response: ServerResponse): Promise<unknow
 const balance = { method: "eth_getBalance", params: [] };
 
 /**
- * Starts one server per entry of `manners`. A server handles its entry's method as specified there,
+ * Starts one server per entry of `manners`. Each server answers one method as its entry specifies,
  * and answers all other calls correctly. No endpoint counts as late before `endWaits(true)` is
  * called. After this call, an endpoint is late as soon as enough other endpoints have answered.
  */

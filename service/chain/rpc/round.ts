@@ -13,12 +13,13 @@ import { ChainUnavailable } from "./json-rpc.ts";
 /**
  * An endpoint is late if its response time is above both limits. The first limit is `lateMsMin`.
  * The second limit is `lateFactor` times the response time of the last endpoint that was needed.
- * The limits are generous, so that slower answers also count, for example in medians.
+ * The limits are high, so that the answers of slower endpoints are also used. For example, more
+ * answers make a median more reliable.
  */
 export const lateMsMin = 2000;
 const lateFactor = 4;
 
-/** @param enoughMs the response time of the last endpoint that was needed for enough answers */
+/** @param enoughMs the response time of the last endpoint that was needed */
 export const lateAfterMs = (enoughMs: number): number => Math.max(lateMsMin, enoughMs * lateFactor);
 
 type Entry<Value> = {

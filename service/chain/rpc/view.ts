@@ -1,6 +1,7 @@
-// A view is a chain's state at one block. It contains the newest block, and answers on which a
-// quorum of endpoints agrees. If some endpoints may not know a fact yet, a view returns several
-// answers. This file also compares answers.
+// A view reads a chain's state at one block, which is the newest block. `read` returns answers on
+// which a quorum of endpoints agrees. `readSeveral` returns the answers of several endpoints,
+// because some endpoints may not have the newest data yet. `agreed` finds the answer that most
+// endpoints gave.
 
 import type { Hex } from "executable-address";
 import {
@@ -38,8 +39,8 @@ export type View = {
   /**
    * Like {@link View.read}, but `turn` selects the endpoint that is called first. If no answer has
    * a quorum, `turn` also selects the endpoint whose answer is returned. Callers that repeat a read
-   * pass a different `turn` each time. So one wrong endpoint of two can hide a fact in at most half
-   * of the reads.
+   * pass a different `turn` each time. If one of two endpoints is wrong, its answer is then
+   * returned in at most half of the reads.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
@@ -49,8 +50,8 @@ export type View = {
    */
   readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
   /**
-   * Returns the endpoints in the order in which to call them. `turn` selects the first. Pass a
-   * different `turn` each time for facts that some endpoints may not know yet.
+   * Returns the endpoints in the order in which to call them. `turn` selects the first endpoint. If
+   * some endpoints may not have the requested data yet, pass a different `turn` for each attempt.
    */
   clients(turn: number): EndpointClient[];
   /**
@@ -59,8 +60,8 @@ export type View = {
    */
   readEach(calls: Call[], usable?: Usable): Promise<(Answer[] | undefined)[]>;
   /**
-   * Records that an endpoint contradicts a quorum. `place` is the endpoint's index in the result of
-   * {@link readEach}.
+   * Gives an endpoint penalty points because its answer differs from a quorum's answer. `place` is
+   * the endpoint's index in the result of {@link readEach}.
    */
   accuse(place: number, method: string): void;
   /** Returns the name of an endpoint, for logs. `place` is its index in {@link readEach}. */
@@ -87,8 +88,8 @@ export type EndpointClient = {
   /**
    * Calls this endpoint. If the endpoint does not answer, a second, cheap call shows whether the
    * endpoint is alive.
-   * @param isReplaceable whether another endpoint can answer; if so, returns "gone" for a rate
-   *   limit
+   * @param isReplaceable whether another endpoint can answer instead. If so, the result is "gone"
+   *   as soon as this endpoint is rate-limited
    * @returns "slow" if the endpoint is alive but did not answer within `timeoutMs`
    */
   ask(
@@ -96,7 +97,7 @@ export type EndpointClient = {
     timeoutMs?: number,
     isReplaceable?: boolean,
   ): Promise<Answer[] | "slow" | "gone">;
-  /** Records that a quorum of endpoints gave a different answer for `method` than this endpoint. */
+  /** Gives this endpoint penalty points because its answer differs from a quorum's answer. */
   accuse(method: string): void;
 };
 
@@ -174,7 +175,7 @@ const isResult: Usable = (answer) => "result" in answer;
 
 /**
  * Sorts the endpoints for a read. Endpoints with less than one penalty point come before all
- * others, and `turn` selects the first.
+ * others, and `turn` selects the first endpoint.
  */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;
@@ -299,7 +300,7 @@ export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   return most.length >= quorum && most.length > next.length ? most : undefined;
 }
 
-/** Reads answer number `place` of each endpoint. Skips answers that cannot be parsed. */
+/** Parses the answer at index `place` of each endpoint. Skips answers that cannot be parsed. */
 export function readAnswers<Value>(
   lists: readonly (readonly Answer[] | undefined)[],
   place: number,

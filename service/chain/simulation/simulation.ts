@@ -197,8 +197,8 @@ const tooLate = (waitedMs: number, waitMsMax: number): string =>
   `found ${Math.ceil(waitedMs)} ms`;
 
 /**
- * `isGuess` is true if the contract may not be a token. If such a contract returns no balance, the
- * balance does not count as unmeasured.
+ * `isGuess` is true if the contract may not be a token. The number of unmeasured balances does not
+ * include the balances in such contracts.
  */
 type ReadPair = Pair & { isGuess: boolean };
 
@@ -283,10 +283,10 @@ const nativeLogger = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
 
 /**
- * Runs a call with eth_simulateV1, and finds in its logs which balances may change. Only the
- * accounts and tokens in the logs are used, not the amounts. A log of 0xeeee… reports a transfer of
- * native coin. The method exists in geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1, and
- * anvil.
+ * Runs a call with eth_simulateV1. The accounts and tokens in the call's logs show which balances
+ * may change. The amounts in the logs only determine the order of the returned pairs. A log of
+ * 0xeeee… reports a transfer of native coin. The method exists in geth 1.14.9, Nethermind 1.28,
+ * reth, Nitro, Erigon 3.1, and anvil.
  *
  * @returns undefined if the node does not support the method, or if the call fails
  */

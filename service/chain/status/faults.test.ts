@@ -201,8 +201,8 @@ for (const [name, read] of Object.entries(readers)) {
           if (count++ === at) await world.reorg(2);
           return ask(method, params);
         });
-        // The reorganization can happen at any call of the read. So the status can be at any block
-        // of the new chain. The test checks this block separately.
+        // The reorganization occurs before one of the read's RPC calls. So the status can contain
+        // any block of the new chain. The test checks this block separately.
         const { block, ...rest } = status;
         const { block: _, ...expected } = await read(changed, world.rpcUrl);
         assert.deepEqual(rest, expected, `before call ${at}`);

@@ -75,7 +75,7 @@ const works = (data: Hex, blockNumber: bigint) =>
     () => false,
   );
 
-/** Compares a status with the contract and the token. */
+/** Checks the status against simulated calls of the contract and the token's Transfer events. */
 async function assertTrue(record: AddressRecord, status: AddressStatus) {
   const blockNumber = BigInt(status.block.number);
   const canExecute = await works(toHex(encodeExecution(record.intent)), blockNumber);
@@ -103,8 +103,8 @@ describe("the status after random actions", () => {
       const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
-      // Mines more blocks than the reorganizations of all steps together can replace. So no
-      // reorganization removes the contracts, which were deployed before these blocks.
+      // Each step replaces at most four blocks. So these new blocks protect the contracts, which
+      // were deployed earlier, from every reorganization.
       await world.mine(4 * steps);
       let clock = 0;
       const rpc = openChainRpc([world.rpcUrl], () => (clock += 1_000));

@@ -69,9 +69,9 @@ const spansMax = 64;
  * Returns all events of the address `vault`, oldest first. The address must have code at the view's
  * block.
  *
- * First requests the logs of all blocks that are not cached in one call. If the node refuses the
- * call, reads the logs in shorter ranges. If no events are cached, starts at the first block at
- * which the address has code.
+ * First makes one call that requests the logs of all uncached blocks. If the node refuses the call,
+ * reads the logs in shorter ranges. If no events are cached, starts at the first block at which the
+ * address has code.
  *
  * @throws {ChainUnavailable} if one read cannot request all ranges
  */

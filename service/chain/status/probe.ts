@@ -29,14 +29,14 @@ const holdingBytes = 128;
 export const holdersMax = 150;
 
 /**
- * Returns a smaller number of addresses per read, for use after a failed read.
+ * Returns how many addresses the next read should contain after a failed read.
  *
  * @param failed the number of addresses in the failed read
  */
 export const fewerHolders = (size: number, failed: number): number =>
   Math.max(1, Math.floor(Math.min(size, failed) / 4));
 
-/** Returns a larger number of addresses per read, up to `sizeMax`, after a successful read. */
+/** Returns how many addresses, up to `sizeMax`, the next read should contain after a success. */
 export const moreHolders = (size: number, sizeMax: number): number => Math.min(sizeMax, size * 2);
 
 /**

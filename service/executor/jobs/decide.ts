@@ -172,7 +172,8 @@ function tokensWorthIt(
 /**
  * Decides to wait if the backoff has not ended or the fee is too high.
  *
- * @param latestSeconds the latest end of the wait; for an open address, one second after expiration
+ * @param latestSeconds the wait ends at this time at the latest; for an open address, one second
+ *   after expiration
  */
 function findWait(
   nowSeconds: number,

@@ -199,7 +199,7 @@ function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
  * monotonic clock.
  */
 type Shortage = {
-  /** The size of the cheapest transaction that no key could pay for. */
+  /** The size of the cheapest unaffordable transaction: no key could pay for it. */
   least: Size;
   /** When the balances are read next. */
   readAtMs: number;
@@ -249,7 +249,7 @@ export async function skipUnaffordable(
   };
 }
 
-/** Records that no key can pay for the items in `refused`. Returns updates for their jobs. */
+/** Records that no key can pay for the items in `refused`. Returns updates for the items' jobs. */
 function recordShortage(
   pass: Pass<ShortageMemory>,
   purse: Purse,

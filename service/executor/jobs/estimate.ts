@@ -105,7 +105,7 @@ export async function estimateExecutions(
   });
 }
 
-/** A token and the gas for its transfer, without the rest of the recovery. */
+/** A token, and the gas for its transfer. The gas for the rest of the recovery is not included. */
 export type Transfer = { token: Hex; gas: number };
 
 /** If tokens are missing in `transfers`, `reason` says why. */
@@ -115,7 +115,7 @@ type RecoveryEstimate = { transfers: Transfer[]; reason: JobReason };
  * Finds the transfers that would succeed, the cheapest first. Estimates each transfer separately,
  * because a recovery succeeds even if its transfers fail.
  *
- * @returns undefined for a recovery if there was no time for it
+ * @returns undefined for a recovery if not all its transfers were estimated in time
  */
 export async function estimateRecoveries(
   pass: EstimatePass,

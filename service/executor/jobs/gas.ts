@@ -108,9 +108,9 @@ export function computeRecoveryGas(item: Examined, transfers: readonly { gas: nu
 
 /**
  * The approximate gas of a recovery of one token, without its calldata. The first recovery of an
- * unexecuted intent deploys the vault. `deploys` is between the measured values of "refund,
- * expired" without EIP-8037 in contracts/snapshots/gas.json. `isDeployed` is between the measured
- * values of "late sweep" in the same file.
+ * unexecuted intent deploys the vault. `deploys` is between the values `plain` and `USDC` of
+ * "refund, expired" in contracts/snapshots/gas.json. `isDeployed` is between the same values of
+ * "late sweep".
  */
 const recoveryGas = { deploys: 94_000, isDeployed: 50_000 };
 

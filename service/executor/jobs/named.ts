@@ -46,8 +46,8 @@ export const openNamedMemory = (): NamedMemory => ({
 type NamedPass = Pass<NamedMemory & HoldingsMemory & ShortageMemory>;
 
 /**
- * Sends due reported tokens to `recovery`. Does nothing while each key has reached half of its
- * limit of pending transactions.
+ * Sends reported tokens to `recovery` when they are due. Does nothing while each key has reached
+ * half of its limit of pending transactions.
  */
 export async function returnNamed(
   pass: NamedPass,

@@ -9,8 +9,8 @@
 // At no cost, a stranger can create intents whose simulation takes a long time. So the executor
 // records how long each account's simulations take, and starts with the fastest accounts. Calls for
 // fast accounts share requests, and several requests run simultaneously. For an account without a
-// recorded duration, one call runs with little gas. Calls for slow accounts run one at a time, and
-// only for a limited time.
+// recorded simulation time, one call runs with little gas. Calls for slow accounts run one at a
+// time, and only for a limited time.
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -30,7 +30,7 @@ import type { Purse } from "../transactions/send.ts";
 /** An account is slow if its simulations take longer than this time. */
 export const slowMs = 100;
 /**
- * If an account's call with little gas fails, this duration is recorded for the account. The
+ * If an account's call with little gas fails, this simulation time is recorded for the account. The
  * account then counts as slow until a simulation with the full gas limit has finished.
  */
 const justSlowMs = slowMs + 1;
@@ -38,17 +38,17 @@ const justSlowMs = slowMs + 1;
 const callsMax = 10;
 /**
  * The number of simultaneous requests for the fastest accounts, and for accounts without a recorded
- * duration. Some nodes process simultaneous requests one after the other. Even these nodes answer
- * in time, because a fast account's call takes at most `slowMs / requestsAtOnce`.
+ * simulation time. Some nodes process simultaneous requests one after the other. Even these nodes
+ * answer in time, because a fast account's call takes at most `slowMs / requestsAtOnce`.
  *
  * The number was chosen by simulating 100 slow intents (12 seeds of crowd.long.test.ts). With 3
  * requests, the slow intents delay payments of other accounts by up to 5 s. With 2 or 4 requests,
  * the delay is up to 6 s.
  */
 const requestsAtOnce = 3;
-/** The time limit for a call for a slow account. */
+/** The time limit for each simulation of a slow account's call. */
 const slowCallMsMax = 1500;
-/** The part of the time for estimates that is reserved for slow accounts. */
+/** The share of `estimateMsMax` that is reserved for simulating the calls of slow accounts. */
 const slowShare = 1 / 8;
 
 type Limits = { clock(): number; tuning: { estimateMsMax: number } };
@@ -59,7 +59,7 @@ export type SimulationRequest = {
    * If a node does not accept a form, the executor tries the next one.
    */
   forms: readonly Call[];
-  /** The same call with little gas, for accounts without a recorded duration. */
+  /** The same call with little gas. It is used if the account has no recorded simulation time. */
   lightForms?: readonly Call[];
   accountId: string;
 };
@@ -119,8 +119,8 @@ async function simulateFast(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Simulates calls in requests of up to ten calls. Calls of the accounts with the shortest recorded
- * durations come first. If a request times out, deletes the durations that are recorded for its
+ * Simulates calls in requests of up to ten calls. Starts with the accounts whose recorded
+ * simulation times are shortest. If a request times out, deletes the recorded times of its
  * accounts.
  */
 async function simulateGroups(
@@ -146,8 +146,8 @@ async function simulateGroups(
 }
 
 /**
- * For each account without a recorded duration, simulates one call with little gas. A call with
- * more gas could keep the node busy long after the timeout. If the call fails with little gas,
+ * For each account without a recorded simulation time, simulates one call with little gas. A call
+ * with more gas could keep the node busy long after the timeout. If the call fails with little gas,
  * `simulateSlow` repeats it with more gas.
  */
 async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
@@ -187,8 +187,8 @@ async function simulateSlow(round: Round, untilMs: number): Promise<void> {
 }
 
 /**
- * Returns the indexes of the unanswered requests whose account's duration `isPace` accepts, fastest
- * first.
+ * Returns the indexes of the unanswered requests that `isPace` accepts, fastest first. `isPace`
+ * gets the recorded simulation time of the request's account.
  */
 function findOpen(
   { client, requests, answers }: Round,
@@ -268,10 +268,10 @@ export function openForms(
 }
 
 /**
- * Returns the forms of a gas estimate, starting with all overrides. Later forms have fewer, because
- * some nodes reject overrides of block fields or balances. Without a balance override, the gas
- * price is 0 unless the balance pays for the gas. No form uses the pending block, because some
- * nodes would first execute their whole transaction pool.
+ * Returns three forms of the same gas estimate. Some nodes reject overrides of block fields or
+ * balances, so each form has fewer overrides than the previous one. The last form overrides
+ * nothing, and its gas price is 0 if the balance does not cover the call's cost. No form uses the
+ * pending block, because some nodes would first execute their whole transaction pool.
  */
 export function estimateForms(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
   const { perGas, block, number } = surroundings;
@@ -289,8 +289,8 @@ export function estimateForms(surroundings: Surroundings, { call, balance }: Sim
 }
 
 /**
- * Returns the forms of a simulation of several calls from one sender. The second form has fewer
- * overrides.
+ * Returns two forms of the `eth_simulateV1` request for several calls from one sender. The second
+ * form does not override block fields.
  */
 export function simulationForms(
   { perGas, block }: Surroundings,

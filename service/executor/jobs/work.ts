@@ -38,8 +38,8 @@ import { computeGasLimit, computeRecoveryGas, estimateRecoveryCost, type Ready }
 import { findSlowness } from "./simulate.ts";
 
 /**
- * An endpoint that lags behind can return a balance without a detected payment. The executor reads
- * the balance again after this delay.
+ * An endpoint that lags behind can return a balance that does not yet include a detected payment.
+ * The executor reads the balance again after this delay.
  */
 const rereadSeconds = 60;
 
@@ -98,8 +98,9 @@ export async function work(
 }
 
 /**
- * The minimum number of jobs to examine, even if the keys can send few transactions. Otherwise,
- * jobs that have to wait could prevent the executor from reaching the next jobs.
+ * `jobsMax` depends on the number of transactions that the keys can send, but is not lower than
+ * this number. With a lower limit, jobs that have to wait could prevent the executor from reaching
+ * the next jobs.
  */
 const jobsMin = 250;
 

@@ -92,10 +92,10 @@ const distinctOf = (payments: readonly Payment[]): Payment[] => [
 ];
 
 /**
- * Deletes the payments and the known block hashes above block `number`. If an address's status is
- * from a later block, also marks the address for a status read. Addresses are marked twice: before
- * the commit and within it. The commit is short, because it marks only statuses that were saved in
- * the meantime.
+ * Deletes the payments and the known block hashes above block `number`. Also marks each address
+ * whose saved status is from a later block, so that its status is read again. Addresses are marked
+ * twice: before the commit and within it. The commit is short, because it marks only statuses that
+ * were saved in the meantime.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);

@@ -16,8 +16,9 @@ import type { Job } from "./jobs.ts";
  * `limit` or more jobs are due, also reads jobs of up to 100 fast and 10 slow accounts. These
  * accounts would otherwise have to wait.
  *
- * @param slowness returns 0 for a fast account. Jobs of slow accounts are at most a tenth of
- *   `limit`. Among slow accounts, the fastest comes first.
+ * @param slowness returns the simulation time of a slow account's calls, and 0 for any other
+ *   account. Jobs of slow accounts are at most a tenth of `limit`. Among slow accounts, the fastest
+ *   comes first.
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -90,7 +91,7 @@ async function readDue(
 
 /**
  * Reads due jobs of several accounts. Each account has the same limit on the number of its jobs.
- * Each second, the list begins with another account.
+ * The account with which the list begins changes every second.
  */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;

@@ -46,7 +46,7 @@ export type Job = {
   recoveries: number;
 };
 
-/** Changes to a job. Fields that are absent keep their values. */
+/** An update to a job. Omitted fields keep their values. */
 export type JobUpdate = {
   address: Hex;
   state: "waiting" | "idle" | "given_up";

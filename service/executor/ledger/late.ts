@@ -33,8 +33,8 @@ type LatePass = {
 };
 
 /**
- * The maximum valid time until a job is due, in seconds. A wait for a budget ends at midnight, and
- * a backoff takes at most six hours.
+ * A job is due within this number of seconds, unless it waits for its intent to expire. A wait for
+ * a budget ends at midnight, and a backoff takes at most six hours.
  */
 const dueSecondsMax = daySeconds;
 
@@ -61,7 +61,7 @@ export async function searchLateJobs(pass: LatePass): Promise<void> {
   if (!next) parts.report({ kind: "late_jobs", count: search.found });
 }
 
-/** The due time and the address of a job, in the order of {@link pullLate}. */
+/** The due time and the address of a job. {@link pullLate} sorts jobs by these two fields. */
 export type LatePlace = { dueAt: number; address: Hex };
 
 const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));

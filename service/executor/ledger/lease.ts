@@ -52,9 +52,9 @@ export function openLeaseWatch(nowMs: () => number): LeaseWatch {
 export const renewalMsMax = 10_000;
 
 /**
- * The API assumes that a holder has ended if its lease is unchanged for this time. Other executors
- * already take the lease after `leaseMs` (15 s by default). Therefore, the API does not report an
- * outage during a takeover.
+ * The API assumes that a holder has ended if its lease is unchanged for this time. Another executor
+ * can take the lease much earlier, after `leaseMs` (15 s by default). Therefore, the API does not
+ * report an outage during a takeover.
  */
 const endedMs = 6 * renewalMsMax;
 

@@ -104,7 +104,7 @@ export type NamedJob = NamedToken & { job: Job };
  * job is due, has a pending transaction, or was dropped. Also postpones the returned tokens, so
  * that they are not retried immediately after a failure.
  *
- * @param againSeconds the time to which the tokens are postponed
+ * @param againSeconds the new due time of the returned tokens
  */
 export function takeNamed(
   db: Kysely<Tables>,

@@ -44,9 +44,9 @@ export type Share = Payer & { address: Hex; gas: number };
 
 /**
  * `transactions` contains the first transaction and its replacements, sorted by fee, lowest first.
- * Any of these transactions can be mined, but only one. A pending purpose with a `blockNumber` has
- * a confirmed transaction, so its jobs can continue. The cost is charged later, when this block is
- * final.
+ * Any of these transactions can be mined, but only one. If a pending purpose has a `blockNumber`,
+ * one of its transactions is confirmed, so its jobs can continue. The cost is charged later, when
+ * this block is final.
  */
 export type Purpose = NewPurpose & {
   id: string;

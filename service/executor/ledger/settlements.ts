@@ -236,8 +236,9 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 
 /**
  * Saves a mined transaction that is missing in the database, with the state `pending`. If another
- * purpose with the same nonce is pending, replaces that purpose. The jobs of the new
- * transaction's addresses wait for it, unless they already have another transaction. Idempotent.
+ * purpose with the same nonce is pending, replaces that purpose. The jobs of the new transaction's
+ * addresses wait for that transaction. Jobs that already have another transaction do not change.
+ * Idempotent.
  *
  * @param updates the changes to the jobs of the replaced purpose
  */
@@ -284,8 +285,8 @@ type ForeignNonce = {
 };
 
 /**
- * Marks a nonce as used by a transaction that is not saved (`foreign` in tables.ts). Charges `wei`,
- * which also covers all lower nonces that are missing in the database. If the nonce has a pending
+ * Marks a nonce as `foreign`: a transaction that is not saved used the nonce. Charges `wei` for
+ * this nonce and for all lower nonces that are missing in the database. If the nonce has a pending
  * purpose in the database, marks this purpose as `foreign`. Idempotent.
  */
 export function recordForeign(

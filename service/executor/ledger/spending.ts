@@ -1,6 +1,6 @@
-// Adds up gas costs and received tips by chain, account, and day. Days are UTC days of block times.
-// The amounts come from receipts. If a reorganization removes a transaction, its charges are
-// reverted.
+// Adds up gas costs and received tips by chain, account, and day. A transaction is charged to the
+// UTC day of its block's timestamp. The amounts come from receipts. If a reorganization removes a
+// transaction, its charges are reverted.
 
 import type { Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -55,7 +55,7 @@ export async function readSpending(
   return BigInt(row?.wei ?? 0);
 }
 
-/** Lists the wei charged to the chain's budget on the newest `limit` days. */
+/** Lists the daily charges to the chain's budget in wei, for the last `limit` days with charges. */
 export function listSpending(db: Kysely<Tables>, chainId: number, limit: number) {
   return db
     .selectFrom("executor_spending")

@@ -34,8 +34,8 @@ type BudgetReason =
 export type Budgets = {
   /**
    * Returns why `payer` must not spend another `cost` wei, or undefined if spending is allowed.
-   * @param part the divisor for each budget, but not for the limits on losses. For example, with 2,
-   *   the spending must stay within half of each budget
+   * @param part the number by which each budget is divided. For example, with 2, the spending must
+   *   stay within half of each budget. The limits on losses from tips are not divided
    */
   refusal(payer: Payer, cost: bigint, part?: bigint): BudgetReason | undefined;
   /** Reserves a payer's share of a transaction's cost. */
@@ -98,7 +98,10 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   };
 }
 
-/** Reserves a transaction's cost for its payers or, without payers, only in the chain's budget. */
+/**
+ * Reserves each payer's share of a transaction's cost. If there are no payers, reserves the cost
+ * only in the chain's budget.
+ */
 export function reserveFor(
   budgets: Budgets,
   shares: readonly (Payer & { address: Hex; gas: number })[],

@@ -74,7 +74,9 @@ export function parseNextBaseFee(history: unknown): bigint | undefined {
 export const boundNextBaseFee = (baseFee: bigint, reported: bigint | undefined): bigint =>
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, reported ?? baseFee));
 
-/** The priority fee can be this multiple of the base fee despite a lower policy limit. */
+/**
+ * The priority fee can always reach this multiple of the base fee, even if `priorityMax` is lower.
+ */
 const priorityFactor = 2n;
 
 const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
@@ -132,8 +134,8 @@ export function max(a: bigint, b: bigint): bigint {
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
 /**
- * The transaction size in bytes in requests to the oracle. The oracle's fee grows linearly with the
- * size. At this size, the fee's constant part is negligible.
+ * The executor asks the oracle for the fee of a transaction of this size, in bytes. The oracle's
+ * fee grows linearly with the size. At this size, the fee's constant part is negligible.
  */
 const sampleSize = 100_000n;
 /** A safety margin: the fee per byte can double before the transaction is mined. */
@@ -182,8 +184,8 @@ const freeMsMax = hourMs;
 export const isFree = ({ freeMs }: DataFee, nowMs: number): boolean => nowMs - freeMs < freeMsMax;
 
 /**
- * Returns the median of the endpoints' fees, or the higher of two. If fewer than `quorum` endpoints
- * answered, the fee can rise but not fall.
+ * Returns the median of the endpoints' fees, or the higher of two middle fees. If fewer than
+ * `quorum` endpoints answered, the fee can rise but not fall.
  */
 export function mergeDataFees(
   known: DataFee,

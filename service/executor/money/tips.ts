@@ -32,8 +32,9 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
 /**
  * Returns a filter for an executor that copies intents from another service (`--from-mirror`). The
  * filter returns true if the executor should keep an intent. If budgets pay for executions, it
- * keeps all intents for listed chains. If only tips pay, it keeps unexpired intents with a tip in a
- * priced token. When the address is paid, the executor checks whether the tip is high enough.
+ * keeps all intents for listed chains. If only tips pay for executions, it keeps unexpired intents
+ * with a tip in a priced token. When the address is paid, the executor checks whether the tip is
+ * high enough.
  *
  * @param clock returns the current Unix time in milliseconds. The filter has no connection to a
  *   chain, so it cannot use the block time

@@ -35,8 +35,8 @@ export function sweepContext(pass: Pass<ScanMemory & { follow: FollowMemory }>):
       async wake(addresses) {
         const block = { number: view.head.number, timestamp: dueSeconds };
         const hints = addresses.map((address) => ({ address, block, isEnough: true }));
-        // A stranger can pay thousands of addresses in one block. Several short commits save the
-        // found money, because requests that create addresses wait for a commit.
+        // A stranger can pay thousands of addresses in one block. The payments are saved in several
+        // short commits, because each commit delays requests that create addresses.
         for (const group of groupsOf(hints, statementRows.costly)) {
           const woken = await ledger.saveScan(fence, group, undefined);
           for (const { address } of woken) {

@@ -4,8 +4,8 @@
 //
 // Together, logs and balances miss no payment in the intent's token. `scanNewRecords` first reads
 // the new records, and then reads the cursor. The cursor is the number of the last block with known
-// logs. Logs above the cursor are read later, so they show payments to these records. Balances are
-// never read below the cursor, so they include all payments up to the cursor.
+// logs. Logs above the cursor are read later, when the records exist, so their payments are not
+// ignored. Balances are never read below the cursor, so they include all payments up to the cursor.
 //
 // Up to `holdersMax` balances are read with one eth_call. Each pass reads a limited number of
 // balances, so that other work is not delayed.

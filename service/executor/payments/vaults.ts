@@ -148,7 +148,7 @@ function decode({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Verified
   }
 }
 
-/** The number of calls in one request, which saves round trips. */
+/** The number of calls in one request. Several calls per request save round trips. */
 const groupsMax = 8;
 
 const atHead = (
@@ -183,8 +183,8 @@ export const openHoldingsMemory = (): HoldingsMemory => ({
 type HoldingsPass = Pass<HoldingsMemory>;
 
 /**
- * Returns the answers of a quorum of endpoints, or one endpoint's answer without a quorum. `turn`
- * selects the first endpoint.
+ * Returns the answers that a quorum of endpoints agrees on. If no answers have a quorum, returns
+ * the answers of one endpoint. `turn` selects the first endpoint.
  */
 const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);

@@ -202,7 +202,7 @@ async function assertReturned(one: Order, mistake: string, paid: bigint, place: 
 
 type Found = Awaited<ReturnType<typeof recoveriesOf>>[number];
 
-/** Compares who returned the money, and when, with the promise in `row`. */
+/** Checks that the sender and the time of the return match the promise in `row`. */
 async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: Place) {
   const { on = world, token: its = one.record.intent.token } = place;
   const { from } = await on.client.getTransaction({ hash: found.transactionHash });

@@ -35,8 +35,8 @@ import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
 /**
  * For each key, `count` is the number of used nonces that are missing in the database. The executor
- * searches for the transactions with these nonces. `sinceSeconds` is when the search last found a
- * transaction or, before that, when it began.
+ * searches for the transactions with these nonces. `sinceSeconds` is the time at which the search
+ * last found a transaction. If it has found none, `sinceSeconds` is the start of the search.
  */
 export type UnknownNonces = {
   unknownNonces: Map<Hex, { count: number; sinceSeconds: number }>;

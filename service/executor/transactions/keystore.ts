@@ -49,7 +49,7 @@ export function writeNewKey(keystore: string, passwordFile: string): Hex {
 /**
  * Reads a file that contains a secret.
  *
- * @param name the setting or option for the error
+ * @param name the name of the setting or option, for the error message
  */
 export function readSecret(file: string, name: string): string {
   try {

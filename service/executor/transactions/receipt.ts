@@ -120,8 +120,8 @@ export function divideGas(
   const burned = shares.filter(({ address }) => failed.has(address));
   if (ran.length === 0 || burned.length === 0) return undefined;
   const proportional = gasUsed / sumGas(shares);
-  // `gas` is the item's share of the gas limit. This share is the item's estimate times
-  // `gasMargin`, so `gas / gasMargin` is the estimate.
+  // `gas` is the item's share of the gas limit. `gas / gasMargin` is approximately the item's
+  // estimate.
   const gasByAddress = new Map(
     ran.map(({ address, gas }) => [
       address,
@@ -174,8 +174,8 @@ export async function readGasUsed(
     if (vote && !places.includes(place)) clients[place]!.accuse(method);
   });
   const gas = traces[places[0]!]!;
-  // Refunds are subtracted in `gasUsed`, but not in the trace. A refund is at most a fifth, so the
-  // trace can exceed `gasUsed` by up to a quarter.
+  // Refunds are subtracted in `gasUsed`, but not in the trace. A refund is at most a fifth of the
+  // gas in the trace. Therefore, the trace can exceed `gasUsed` by up to a quarter of `gasUsed`.
   const isTooMuch = gas.reduce((sum, each) => sum + each, 0) > gasUsed * 1.25;
   if (gas.length !== vaults.length || isTooMuch) return undefined;
   return new Map(vaults.map((vault, index) => [vault, gas[index]!]));

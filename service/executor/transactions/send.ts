@@ -40,7 +40,7 @@ export type SendMemory = {
     dataFee: DataFee;
     /** When each transaction was last broadcast, by transaction hash. */
     sentMs: Map<Hex, number>;
-    /** The purpose IDs of the transactions that enough endpoints rejected as too cheap. */
+    /** A purpose ID is added when enough endpoints have rejected its transaction as too cheap. */
     underpriced: Set<string>;
     /**
      * The purpose IDs of the transactions that nodes rejected as too large for any block. The value
@@ -420,6 +420,6 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // Fewer answers than a quorum suffice if no answer exceeds the database's next nonce.
+  // A single answer suffices if no answer exceeds the database's next nonce.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

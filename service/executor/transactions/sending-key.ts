@@ -166,8 +166,8 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
 }
 
 /**
- * Sends a zero-value transfer for each nonce below the next nonce that has no transaction. Such
- * nonce gaps appear, for example, after the loss of a database.
+ * Fills each nonce gap below the database's next nonce with a zero-value transfer. A nonce gap is a
+ * nonce without a transaction. Nonce gaps appear, for example, after the loss of a database.
  */
 async function fillGaps(
   pass: KeyPass,
@@ -205,8 +205,8 @@ async function resend(pass: KeyPass, unmined: readonly Purpose[]): Promise<void>
 }
 
 /**
- * A transaction is abandoned after nodes have rejected it as too large for this time. The rejection
- * is probably temporary, because the gas limit never exceeds the block's gas limit.
+ * The time for which nodes must reject a transaction as too large before it is abandoned. The
+ * rejection is probably temporary, because the gas limit never exceeds the block's gas limit.
  */
 const hopelessSeconds = 60;
 
@@ -216,7 +216,7 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
 /**
  * Returns whether the newest transaction of `purpose` may have to be replaced. A transaction is
  * stuck if nodes have rejected it as too large for `hopelessSeconds`. If a block was mined since
- * signing, a cheap or overdue transaction is also stuck.
+ * signing, a transaction that is overdue or was rejected as too cheap is stuck too.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
@@ -233,9 +233,9 @@ function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): bool
 }
 
 /**
- * Returns whether the suggested fee is now higher than the fee of the newest transaction.
- * Rejections as too cheap are ignored unless the suggested fee has risen. Otherwise, nodes could
- * make the executor raise its fee in each block.
+ * Returns whether the suggested fee is now higher than the fee of the newest transaction. If nodes
+ * reject a transaction as too cheap, the executor ignores this unless the suggested fee has risen.
+ * Without this rule, nodes could make the executor raise its fee in each block.
  */
 function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   const { fee } = transactions.at(-1)!;

@@ -94,8 +94,8 @@ describe("the final block of a chain with the tag `finalized`", () => {
   const head: Block = readBlock(blockAt(1000));
   const chain = { confirmations: 65, finality: "finalized" } as const;
   /**
-   * Returns the final block if the endpoints report the finalized blocks in `shown`. An endpoint
-   * with the value undefined fails.
+   * Returns the final block if the endpoints report the finalized blocks in `shown`. The value
+   * undefined means that the endpoint fails.
    */
   const finalBy = (shown: readonly (number | undefined)[], quorum: number) =>
     readFinalBlock(

@@ -4,8 +4,8 @@
 // then continue. The purpose is settled when the receipt's block is final, and its cost is then
 // charged.
 //
-// An unknown transaction may have used a nonce whose known transactions have no receipt. The
-// purpose stays pending until the executor finds that transaction.
+// If no known transaction with a used nonce has a receipt, an unknown transaction may have used the
+// nonce. The purpose then stays pending until the executor finds that transaction.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import {
@@ -44,7 +44,10 @@ export type ReceiptMemory = {
      * this block has enough confirmations or is final.
      */
     mined: Map<string, number>;
-    /** For each purpose with a used nonce, the number of successive passes without a receipt. */
+    /**
+     * The number of successive passes in which no receipt was found, by the ID of each purpose with
+     * a used nonce.
+     */
     absent: Map<string, number>;
   };
 };
@@ -108,9 +111,9 @@ async function readDepths({ parts, view }: SettlePass, anchor: number): Promise<
 }
 
 /**
- * Returns the newest block in which a transaction can be processed now. For an unconfirmed
- * transaction, this is the newest block with enough confirmations. For a confirmed transaction,
- * this is the newest final block.
+ * Returns the limit for the block of a receipt. A receipt from a newer block has to wait. For an
+ * unconfirmed transaction, this is the newest block with enough confirmations. For a confirmed
+ * transaction, this is the newest final block.
  */
 const boundOf = ({ blockNumber }: Purpose, { confirmed, final }: Depths): number =>
   blockNumber === null ? confirmed : final;
@@ -135,7 +138,7 @@ async function readReceipts(view: View, purposes: readonly Purpose[]) {
   });
 }
 
-/** Stores the block of a receipt that is too new, to read the receipt again later. */
+/** Stores the block of a receipt, because the block is too new. The receipt is read again later. */
 async function awaitDepth(
   { parts, memory, fence, view }: SettlePass,
   { id, blockNumber }: Purpose,

@@ -15,8 +15,8 @@ const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
 const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
 
 /**
- * An endpoint's response to a trace request. A timeout is "slow", and an unsupported method is
- * undefined.
+ * An endpoint's response to a trace request: the gas of each item, "slow" for a timeout, or
+ * undefined if the method is not supported.
  */
 type TraceResponse = number[] | "slow" | undefined;
 

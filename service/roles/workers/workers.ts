@@ -14,12 +14,12 @@ import { exitLogged } from "../../log.ts";
 import { onStopSignals } from "./signals.ts";
 
 /**
- * The first and the longest delay before a worker is restarted. The delay doubles each time that
+ * The minimum and the maximum delay before a worker is restarted. The delay doubles each time that
  * the worker exits soon after its start.
  */
 const restartMsMin = 100;
 const restartMsMax = 30_000;
-/** After a worker runs for this time, its next restart has the first delay again. */
+/** After a worker has run for this time, the delay before its next restart is the minimum again. */
 const soundMs = 60_000;
 /** How long a worker can run after the drain period before the worker is killed. */
 const stopMsMax = 10_000;

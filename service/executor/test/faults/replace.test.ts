@@ -24,7 +24,7 @@ const { world, store } = await prepare();
 const silent = await startProxy(world.rpcUrl);
 after(silent.stop);
 
-/** Returns the highest possible costs of each pending nonce's transactions in wei, oldest first. */
+/** For each pending nonce, returns the highest possible cost of each transaction, oldest first. */
 async function costs(): Promise<bigint[][]> {
   const rows = await store.db
     .selectFrom("executor_transactions as sent")
@@ -250,7 +250,10 @@ describe("a transaction that is replaced by a zero-value transfer", () => {
   }
 });
 
-/** For a control test, a replacement by a zero-value transfer counts as a failure of the jobs. */
+/**
+ * Returns a ledger for a control test. If a zero-value transfer replaces a transaction, this ledger
+ * records a failure of each job.
+ */
 function countsAsFailure({ ledger }: Parts): Parts["ledger"] {
   return {
     ...ledger,

@@ -1,6 +1,6 @@
-// Tests a restore from a backup. The chain then has transactions from the executor's keys that are
-// missing in the database. The executor charges these transactions to their accounts, so the daily
-// budget is not spent twice.
+// Tests a restore from a backup. After the restore, some transactions that the executor's keys sent
+// are missing in the database. The executor charges these transactions to their accounts, so the
+// daily budget is not spent twice.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";

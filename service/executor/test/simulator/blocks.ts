@@ -1,5 +1,5 @@
 // Schedules blocks, base fee changes, and faults. The faults are reorgs, dropped transactions, and
-// nonces that another program with the key uses.
+// nonces used by another program with the same key.
 
 import { keccak256, stringToHex } from "viem";
 import { type ChainModel, nonceOf, slotOf } from "./chain-model.ts";
@@ -21,7 +21,7 @@ function strike(chain: ChainModel, random: Random): void {
   if (random() < 0.01) takeNonce(chain, random);
 }
 
-/** Sends a transaction with the key's next nonce, like another program that has the key. */
+/** Simulates another program with the same key: sends a transaction with the key's next nonce. */
 function takeNonce(chain: ChainModel, random: Random): void {
   const [sender] = chain.setting.senders;
   const { chainId, shop } = chain.setting;

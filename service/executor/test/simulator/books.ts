@@ -85,7 +85,7 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
   return sums;
 }
 
-/** Returns the charges for another program's transactions that were not found within a minute. */
+/** Returns the amounts charged for unknown transactions that the executor did not find in time. */
 async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
   const rows = await db
     .selectFrom("executor_purposes")

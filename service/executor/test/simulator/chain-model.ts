@@ -197,7 +197,7 @@ type Filling = {
 };
 
 /**
- * Mines a block with other people's actions first. The executor's transactions follow, sorted by
+ * Mines a block. Other people's actions come first. The executor's transactions follow, sorted by
  * key and nonce. Transactions that offer less than the base fee are not mined.
  */
 function nextBlock(parent: Block, filling: Filling): Block {

@@ -1,4 +1,4 @@
-// A model of the factory contract. It applies calldata to a state in plain maps.
+// A model of the factory contract. It applies calldata to a `State`, which consists of maps.
 
 import { type Hex, type Tip, zeroAddress } from "executable-address";
 import { transferTopic } from "executable-address/status";
@@ -37,8 +37,8 @@ export type VaultModel = {
 };
 
 /**
- * The gas that a recovery uses. In this model, nodes return the same number as the gas estimate for
- * every execution.
+ * The gas that a recovery uses. In this model, nodes also return this number as the gas estimate
+ * for each execution.
  */
 export const itemGas = 100_000;
 

@@ -47,8 +47,8 @@ const honest: readonly Fault[] = [
 
 export type Weather = {
   /**
-   * Returns whether faults occur now. Near the end of a simulation, there are no faults, so that
-   * all work can end.
+   * Returns whether endpoints can have faults at the current time. Near the end of a simulation,
+   * there are no faults, so that all work can end.
    */
   isStormy(): boolean;
   /** The probability that a period has a fault. */
@@ -84,7 +84,7 @@ type Spell = { fault: Fault; untilMs: number; lag: number };
 
 /**
  * @param mayLie whether this endpoint can return wrong answers. At most one endpoint may do this,
- *   because the executor could not detect two
+ *   because two wrong endpoints can form a quorum
  */
 export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {
   const { chain, scheduler, random } = world;

@@ -1,5 +1,5 @@
-// Runs simulations in a worker thread. The test runner tracks every promise, so its own thread
-// would need twice as long.
+// Runs simulations in a worker thread. In the test runner's own thread, they would take twice as
+// long, because the runner tracks every promise.
 
 import { parentPort } from "node:worker_threads";
 import { faultsOfLie } from "./price.ts";

@@ -1,5 +1,5 @@
-// Defines an endpoint that returns wrong answers of the same kind for a whole simulation. The
-// answers to any method, and any field, can be wrong. The other two endpoints are correct.
+// Defines an endpoint that returns wrong answers of the same kind for a whole simulation. The wrong
+// answers can concern any method and any field. The other two endpoints are correct.
 
 import { toQuantity } from "executable-address/status";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
@@ -47,7 +47,7 @@ const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => bo
   },
 ];
 
-/** Wrong answers that replace the correct answer completely. */
+/** Wrong answers that do not depend on the correct answer. */
 const wholes: readonly (Answer | "silence")[] = [
   "silence",
   { result: null },
@@ -79,8 +79,8 @@ const twists: readonly ((value: bigint) => bigint)[] = [
 ];
 
 /**
- * `field` selects the field of an answer that is changed. In a field with many 32-byte words,
- * `word` selects the words to change.
+ * `field` selects the field to change in an answer. In a field with many 32-byte words, `word`
+ * selects the words to change.
  */
 export type Lie = {
   isOf(call: Call): boolean;
@@ -112,7 +112,7 @@ export function lieOf(seed: number): Lie {
   const pick = <Each>(list: readonly Each[], by: Random = random) =>
     list[Math.floor(by() * list.length)]!;
   // A longer `methods` list would assign other methods to most seeds, so eth_simulateV1 is
-  // separate. Seeds that once found a bug must keep their method.
+  // separate. Each seed that once found a bug must select the same method as before.
   const drawn = seed % 13 === 5 ? "eth_simulateV1" : methods[seed % methods.length]!;
   const method = seed % 11 === 9 ? "eth_getLogs" : drawn;
   const whole = random() < 0.3 ? pick(wholes) : undefined;

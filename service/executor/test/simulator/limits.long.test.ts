@@ -19,7 +19,10 @@ import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 const seeds = isLong ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
-/** Returns the answer of an endpoint with a limit. The function can throw an error or take long. */
+/**
+ * Applies an endpoint's limit, such as a maximum number of logs, to a correct answer. The function
+ * can throw an error or take long.
+ */
 type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
 
 const free: Limit = (_call, honest) => honest;

@@ -118,7 +118,10 @@ const feeHistoryOf = ({ number, baseFee }: Block) => ({
 /** The fee oracle's address on all OP Stack chains. */
 export const dataFeeOracle: Hex = "0x420000000000000000000000000000000000000f";
 
-/** Returns the upper bound on the data fee for the only size that the executor requests. */
+/**
+ * Returns the upper bound on the data fee of a transaction with 100,000 bytes. The executor
+ * requests no other size.
+ */
 const boundOfDataFee = ({ rules }: ChainModel): Hex =>
   rules.weiPerByte === 0n ? "0x" : `0x${word(100_000n * rules.weiPerByte)}`;
 
@@ -189,7 +192,9 @@ function balanceCall(block: Block, to: Hex, data: Hex): Hex {
   return `0x${word(balanceOf(block.state, to, owner))}`;
 }
 
-/** Answers like contracts/reading/Probe.sol, but without native coin. */
+/**
+ * Returns the result of contracts/reading/Probe.sol. In this model, addresses have no native coin.
+ */
 function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
   const holders = data.slice(probeData([]).length).match(/.{128}/g) ?? [];
   const holdings = holders.map((holder) => {

@@ -1,6 +1,6 @@
-// Measures the cost of one endpoint with wrong answers next to two correct endpoints. The cost is
-// wasted wei and additional blocks that payments wait. The same simulation without wrong answers
-// serves as a comparison.
+// Measures the cost of one endpoint with wrong answers next to two correct endpoints. The cost has
+// two parts: wasted wei, and the number of additional blocks for which payments wait. The same
+// simulation without wrong answers serves as a comparison.
 
 import type { Hex } from "executable-address";
 import { type Block, type ChainModel, paidFor } from "./chain-model.ts";
@@ -23,8 +23,8 @@ const fairPriority = 2n;
 
 /**
  * Returns the wei that a block's transactions wasted. A useless transaction wastes its full cost.
- * Any other transaction wastes the part of its fee that exceeds the suggestion of correct
- * endpoints.
+ * Any other transaction wastes the part of its cost that exceeds the cost at the fees that correct
+ * endpoints suggest.
  */
 function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
   let wasted = 0n;
@@ -92,20 +92,20 @@ async function priceOfHistory(
 
 /**
  * Wrong answers may delay payments by at most this number of blocks. During this time, the executor
- * detects endpoints that do not answer or refuse all calls. It then asks these endpoints last.
+ * detects endpoints that refuse all calls or do not answer. It then asks these endpoints last.
  */
 const lieBlocksMax = 2;
 
 /**
- * The maximum number of simulations with correct endpoints that serve as a comparison. They differ
- * in the times at which the executor reads from the endpoints. Shortly before an intent expires,
- * these times decide whether the address is executed or recovered.
+ * The comparison uses at most this number of simulations with correct endpoints. These simulations
+ * differ in the times at which the executor reads from the endpoints. Shortly before an intent
+ * expires, these times decide whether the address is executed or recovered.
  */
 const drawsMax = 12;
 
 /**
- * Lists the faults that wrong answers cause: wasted wei, longer waits, or wrong stored data.
- * Ignores wasted wei and waits that also occur with correct endpoints.
+ * Lists the faults that wrong answers cause: wasted wei, longer waits, or faults in the verdict
+ * (verdict.ts). Wasted wei and longer waits do not count if they also occur with correct endpoints.
  */
 export async function faultsOfLie(seed: number, isControl = false) {
   const lie = lieOf(seed);
@@ -116,8 +116,8 @@ export async function faultsOfLie(seed: number, isControl = false) {
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  // Returns whether another simulation with correct endpoints is needed for comparison. If the
-  // database is wrong, the result is certain without a comparison.
+  // Returns whether another simulation with correct endpoints is needed for comparison. A fault in
+  // the verdict needs no comparison.
   const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
     const honest = await priceOfHistory(seed, { world: lie, draw });

@@ -16,7 +16,10 @@ import { createWorld, endSeconds, overTimes, senders, stormSeconds } from "./wor
 export type History = {
   verdict: Verdict;
   events: { instance: string; event: ExecutorEvent }[];
-  /** The highest number of blocks that movable money waited after the faults ended. */
+  /**
+   * After the faults, the highest number of consecutive blocks in which an address had movable
+   * money.
+   */
   waitBlocksMax: number;
   /** The longest time without a request to any endpoint. */
   silentSecondsMax: number;

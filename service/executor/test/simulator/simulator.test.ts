@@ -7,10 +7,10 @@ import { simulate } from "./simulate.ts";
 
 /**
  * `npm test` runs one seed of each kind. `npm run test:long` runs 1,000 seeds with wrong answers
- * and 200 seeds of every other kind. It also runs seeds that failed before. SEEDS=m runs m seeds of
- * each kind, starting at SEED=n or 1. SEED=n without SEEDS runs one seed. A simulation takes a
- * third of a second. A simulation with wrong answers is compared with up to twelve simulations with
- * correct answers.
+ * and 200 seeds of every other kind. It also runs seeds that failed before. SEEDS=m runs m
+ * consecutive seeds of each kind. The first seed is the value of SEED, or 1 by default. SEED=n
+ * without SEEDS runs one seed. A simulation takes a third of a second. A simulation with wrong
+ * answers is compared with up to twelve simulations with correct answers.
  */
 const { SEED, SEEDS } = process.env;
 const first = Number(SEED ?? 1);
@@ -75,8 +75,8 @@ describe("simulated executors with tips and two unreliable keys miss and repeat 
 });
 
 /**
- * The maximum number of blocks that money may wait: four minutes. In 1,000 seeds, one seed waited
- * 16 blocks, and all others at most 8 blocks.
+ * Money may wait for at most this number of blocks, which take about four minutes. In 1,000 seeds,
+ * one seed waited 16 blocks, and all others at most 8 blocks.
  */
 const blocksMax = 20;
 

@@ -8,9 +8,7 @@ import { senders, shop, tokens, type World } from "./world.ts";
 
 /** Descriptions of faults. All lists should be empty. */
 export type Verdict = {
-  /**
-   * Money that is still at an address, although the executor has not abandoned the address's job.
-   */
+  /** Money that is still at an address whose job the executor has not abandoned. */
   missing: string[];
   /** Work that the executor did twice. */
   duplicate: string[];
@@ -39,8 +37,9 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
       .filter((token) => balanceOf(state, token, address) > 0n)
       .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
   );
-  // Skips this check if a reorganization was so deep that it removed final transactions. Removed
-  // transactions may then be mined again without an effect, next to the executor's new ones.
+  // Skips this check if a reorganization was so deep that it removed final transactions. The chain
+  // may then mine both a removed transaction and the executor's new one. Only one of them has an
+  // effect.
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted

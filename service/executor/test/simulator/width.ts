@@ -1,5 +1,6 @@
 // Additional features of a simulation, such as tips, a data fee, or a second key. A separate random
-// stream chooses these features, so that simulations without them stay the same.
+// number generator chooses these features. Otherwise, adding features would change the simulations
+// of existing seeds.
 
 import { type Hex, tipAddress } from "executable-address";
 import type { ChainSettings } from "../../settings.ts";
@@ -40,8 +41,8 @@ export const tippedWidth = (random: Random, keys: number): Width => ({
 });
 
 /**
- * The features that a simulation must have. Without a feature, the executor does not make some
- * calls, such as requests for traces.
+ * The features that a simulation must have. For example, with `traces`, endpoints support traces,
+ * and payments form batches.
  */
 export type Needs = Partial<
   Record<"finality" | "traces" | "dataFee" | "poorKey" | "fewLogs", true>
@@ -54,7 +55,7 @@ export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): W
   const isTraced = is(0.5) || needs.traces === true;
   const weiPerByte = is(0.3) || needs.dataFee ? BigInt(1 + Math.floor(random() * 2000)) : 0n;
   const isPoor = is(0.25) || needs.poorKey === true;
-  // A balance between 0 and the cost of some executions.
+  // The key has no balance, or enough for at most a few executions.
   const poorWei = is(0.4) ? 0n : BigInt(Math.floor(random() * 3e7));
   const isSmall = is(0.3);
   const gasLimit = isSmall ? BigInt(540_000 + Math.floor(random() * 100_000)) : 30_000_000n;

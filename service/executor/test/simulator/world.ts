@@ -67,7 +67,7 @@ type WorldOptions = {
   isOver?: boolean;
 };
 
-/** If all intents are expired, the simulation is this number of times as long. */
+/** The length of a simulation is multiplied by this number if all intents are expired. */
 export const overTimes = 4;
 
 export async function createWorld(
@@ -140,7 +140,7 @@ export function openMemory(): Kysely<Tables> {
   return new Kysely<Tables>({ dialect });
 }
 
-/** An intent of this chain that does not expire before the end. */
+/** An intent of this chain that does not expire before the simulation ends. */
 const heavy = {
   behaviour: "heavy" as const,
   chainId,
@@ -236,8 +236,8 @@ const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => 
 
 /**
  * Creates a record for an account that is chosen at random from four accounts. The record is
- * created before the start, or shortly before or after the payment. The clock of the creating
- * server is wrong by up to half a minute.
+ * created before the simulation starts, or between one minute before and four minutes after the
+ * payment. The clock of the creating server is wrong by up to half a minute.
  * @returns the time of creation in seconds
  */
 async function scheduleCreate(
