@@ -2,7 +2,8 @@
 // budgets pay for them. If neither pays for a job, the job waits without delaying other jobs.
 
 import { size } from "viem/utils";
-import { computeBudgetRetryAt, type JobUpdate } from "../ledger/jobs.ts";
+import type { JobUpdate } from "../ledger/jobs.ts";
+import { waitForBudget } from "../ledger/postpone.ts";
 import type { Reason } from "../ledger/reasons.ts";
 import { type Budgets, divideCost } from "../money/budgets.ts";
 import { computeCost, type Size } from "../money/fees.ts";
@@ -33,10 +34,8 @@ export function admit(
   budgets: Budgets,
 ): { batches: Batch[]; unpaid: JobUpdate[] } {
   const unpaid: JobUpdate[] = [];
-  const postpone = ({ item: { job } }: Ready, reason: Reason) => {
-    const dueAtSeconds = computeBudgetRetryAt(pass.nowSeconds, job.detectedAtSeconds);
-    unpaid.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
-  };
+  const postpone = ({ item: { job } }: Ready, reason: Reason) =>
+    unpaid.push(waitForBudget(job, pass.nowSeconds, reason));
   const { pays } = pass.parts.chain;
   let rest = ready.flatMap((each) => {
     const isTipped = pays !== "sponsor" && isCovered(pass, purse, each);

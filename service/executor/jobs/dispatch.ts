@@ -6,7 +6,8 @@
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
-import { type Job, type JobUpdate, retrySecondsMin } from "../ledger/jobs.ts";
+import type { Job, JobUpdate } from "../ledger/jobs.ts";
+import { retrySecondsMin, waitUntil } from "../ledger/postpone.ts";
 import type { Reason } from "../ledger/reasons.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
@@ -77,7 +78,10 @@ export async function dispatch(
     // at least five seconds. Each attempt needs calls to endpoints.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
-    unsent.push(...postponed(pass, batch, reason, seconds));
+    const untilSeconds = pass.nowSeconds + seconds;
+    unsent.push(
+      ...batch.ready.map(({ item }) => waitUntil(item.job.address, untilSeconds, reason)),
+    );
   }
   return unsent;
 }
@@ -166,17 +170,6 @@ async function sendNow(key: KeySlots, order: Omit<Order, "nonce">): Promise<Obst
     throw error;
   }
   return undefined;
-}
-
-function postponed(
-  { nowSeconds }: Pass,
-  { ready }: Batch,
-  reason: Reason,
-  seconds: number,
-): JobUpdate[] {
-  return ready.map(({ item: { job } }) => {
-    return { address: job.address, state: "waiting", dueAtSeconds: nowSeconds + seconds, reason };
-  });
 }
 
 function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
@@ -274,5 +267,5 @@ function untilNextRead(
   { readAtMs }: Shortage,
 ): JobUpdate {
   const seconds = Math.max(1, Math.ceil((readAtMs - parts.clock()) / 1000));
-  return { address, state: "waiting", dueAtSeconds: nowSeconds + seconds, reason: outOfGasMoney };
+  return waitUntil(address, nowSeconds + seconds, outOfGasMoney);
 }

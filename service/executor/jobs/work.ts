@@ -5,13 +5,8 @@ import { keccak256 } from "viem/utils";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
-import {
-  computeRetryAt,
-  computeWaitSeconds,
-  type Job,
-  type JobUpdate,
-  retrySecondsMin,
-} from "../ledger/jobs.ts";
+import type { Job, JobUpdate } from "../ledger/jobs.ts";
+import { giveUp, waitForBackoff, waitForEndpoints, waitUntil } from "../ledger/postpone.ts";
 import type { JobReason, MeasuredReason, Reason } from "../ledger/reasons.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Size } from "../money/fees.ts";
@@ -199,13 +194,11 @@ function computeUpdate(
   if (decision.action === "give_up") {
     const { reason } = decision;
     parts.report({ kind: "given_up", address, reason });
-    return [{ address, state: "given_up", dueAtSeconds: null, reason }];
+    return [giveUp(address, reason)];
   }
   if (decision.action !== "wait") return [];
   const { reason, untilSeconds } = decision;
-  if (reason !== "nothing_there") {
-    return [{ address, state: "waiting", dueAtSeconds: untilSeconds, reason }];
-  }
+  if (reason !== "nothing_there") return [waitUntil(address, untilSeconds, reason)];
   const rereadAtSeconds = job.detectedAtSeconds + rereadSeconds;
   return [
     {
@@ -235,7 +228,7 @@ async function readyToExecute(
     if (!estimate) updates.push(...notSimulatedYet(pass, item.job));
     else if (estimate.result === "fails") updates.push(afterFailure(pass, item, estimate.reason));
     else if (estimate.result === "unknown") {
-      updates.push(postpone(pass, item.job, "simulation_unavailable"));
+      updates.push(waitForEndpoints(item.job, pass.nowSeconds, "simulation_unavailable"));
     } else {
       const excess = findExcess(computeGasLimit([estimate]), gasMax(pass));
       if (excess) updates.push(afterFailure(pass, item, excess));
@@ -305,28 +298,19 @@ type FailurePass = Pick<Pass, "nowSeconds"> & {
 };
 
 /**
- * If a job failed before its transaction was sent, postpones the job until its backoff ends. If the
- * intent is open, the job waits at most until the intent expires.
+ * Reports that a job failed before its transaction was sent, and postpones the job. If the intent
+ * is open, the job waits at most until the intent expires.
  */
 export function afterFailure(
   { parts, nowSeconds }: FailurePass,
   { job, wanted, vault }: Pick<Examined, "job" | "wanted" | "vault">,
   reason: JobReason,
 ): JobUpdate {
-  const { address } = job;
+  const { random, report } = parts;
   const chain = { chainId: parts.chain.chainId, timeSeconds: nowSeconds };
-  const failures = job.failures + 1;
   const expirationSeconds = isOpen({ wanted, vault, chain }) ? wanted.expirationSeconds : undefined;
-  const notBeforeSeconds = computeRetryAt(nowSeconds, failures, parts.random, expirationSeconds);
-  parts.report({ kind: "attempt_failed", address, reason });
-  return {
-    address,
-    state: "waiting",
-    dueAtSeconds: notBeforeSeconds,
-    reason,
-    notBeforeSeconds,
-    failures,
-  };
+  report({ kind: "attempt_failed", address: job.address, reason });
+  return waitForBackoff(job, { nowSeconds, random }, reason, expirationSeconds);
 }
 
 /**
@@ -335,7 +319,7 @@ export function afterFailure(
  */
 function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
   const reason: Reason = "not_simulated_yet";
-  return before === reason ? [] : [{ address, state: "waiting", dueAtSeconds: nowSeconds, reason }];
+  return before === reason ? [] : [waitUntil(address, nowSeconds, reason)];
 }
 
 /**
@@ -344,15 +328,5 @@ function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job)
  */
 function abandon({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
   parts.report({ kind: "corrupt_record", address, cause });
-  return { address, state: "given_up", dueAtSeconds: null, reason: "corrupt_record" };
-}
-
-function postpone(
-  { nowSeconds }: Pass,
-  { address, detectedAtSeconds }: Job,
-  reason: Reason,
-): JobUpdate {
-  const dueAtSeconds =
-    nowSeconds + computeWaitSeconds(retrySecondsMin, nowSeconds - detectedAtSeconds);
-  return { address, state: "waiting", dueAtSeconds, reason };
+  return giveUp(address, "corrupt_record");
 }

@@ -14,9 +14,7 @@
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
-import { hourSeconds, midnightAfter } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
-import { backoff } from "../../flow/wait.ts";
 import type { Touched } from "../../follow/payment.ts";
 import { findCreators } from "../../store/find-records.ts";
 import { statementRows } from "../../store/statement-rows.ts";
@@ -291,66 +289,6 @@ async function putJob(
     )
     .execute();
   return true;
-}
-
-/**
- * The first backoff, before {@link computeRetryAt} shortens it. Also the minimum delay before a
- * retry if:
- * - the fee is too high
- * - no node returned an estimate
- * - the endpoints disagree on the nonce
- */
-export const retrySecondsMin = 15;
-/**
- * The longest backoff. A failing job is tried only a few times a day, because each attempt needs an
- * estimate.
- */
-const longestSeconds = 21_600;
-
-/** The maximum retry delay if the job did not cause the problem. */
-const obstacleWaitSecondsMax = hourSeconds;
-
-/**
- * Returns the seconds until a retry if the job did not cause the problem. The delay is as long as
- * the money has waited, between `leastSeconds` and an hour.
- */
-export function computeWaitSeconds(leastSeconds: number, waitedSeconds: number): number {
-  return Math.min(Math.max(leastSeconds, waitedSeconds), obstacleWaitSecondsMax);
-}
-
-/**
- * The minimum retry delay after a used-up budget or a replacement by a zero-value transfer. Part of
- * a budget may become free before midnight, because transactions can cost less than reserved.
- */
-const budgetSeconds = 60;
-
-/**
- * Returns the time of the next attempt for a job that waits for a budget. The job is retried at
- * midnight at the latest, because each day has a new budget.
- *
- * @param detectedAtSeconds when money was last detected at the job's address
- */
-export function computeBudgetRetryAt(nowSeconds: number, detectedAtSeconds: number): number {
-  const waitSeconds = computeWaitSeconds(budgetSeconds, nowSeconds - detectedAtSeconds);
-  return Math.min(nowSeconds + waitSeconds, midnightAfter(nowSeconds));
-}
-
-/**
- * Returns the time of the next attempt. The backoff doubles with each failure, minus up to a
- * quarter at random. After a failed execution, the backoff ends one second after expiration at the
- * latest. The money can then be recovered.
- *
- * @param expirationSeconds the intent's expiration time; undefined if a recovery failed
- */
-export function computeRetryAt(
-  nowSeconds: number,
-  failures: number,
-  random: () => number,
-  expirationSeconds = Number.POSITIVE_INFINITY,
-): number {
-  const full = backoff(failures, retrySecondsMin, longestSeconds);
-  const retrySeconds = nowSeconds + Math.ceil(full * (0.75 + random() / 4));
-  return Math.min(retrySeconds, Math.max(nowSeconds, expirationSeconds + 1));
 }
 
 /**

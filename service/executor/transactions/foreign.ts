@@ -26,8 +26,8 @@ import { agreed } from "../../chain/rpc/view.ts";
 import { nonceCall, spendersIn, transactionsCall } from "../../chain/used-nonces.ts";
 import { dayOf, daySeconds, midnightAfter } from "../../flow/days.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
+import { waitUntil } from "../ledger/postpone.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
-import type { Reason } from "../ledger/reasons.ts";
 import { noAccount } from "../ledger/spending.ts";
 import { computeCost, min } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
@@ -179,10 +179,7 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   const spenders = await readSpenders(pass, block);
   const found = spenders?.find(({ nonce }) => nonce === purpose.nonce);
   if (!found || purpose.transactions.some(({ hash }) => hash === found.hash)) return false;
-  const reason: Reason = "nonce_taken";
-  const updates = purpose.addresses.map((address): JobUpdate => {
-    return { address, state: "waiting", dueAtSeconds: nowSeconds, reason };
-  });
+  const updates = purpose.addresses.map((address) => waitUntil(address, nowSeconds, "nonce_taken"));
   const adopted = await describe(pass, found.shown, block);
   if (adopted) await adopt(pass, adopted, updates);
   else {

@@ -17,7 +17,8 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import { readAnswers, type View } from "../../chain/rpc/view.ts";
 import { lowerMedian } from "../../flow/median.ts";
-import { computeBudgetRetryAt, computeRetryAt, type JobUpdate } from "../ledger/jobs.ts";
+import type { JobUpdate } from "../ledger/jobs.ts";
+import { waitForBackoff, waitForBudget, waitUntil } from "../ledger/postpone.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
@@ -346,7 +347,7 @@ async function computeUpdate(
   address: Hex,
   result: AddressResult,
 ): Promise<JobUpdate> {
-  const due = { address, state: "waiting", dueAtSeconds: pass.nowSeconds, reason: null } as const;
+  const due = waitUntil(address, pass.nowSeconds, null);
   switch (result.kind) {
     // A reported token can fail on purpose, so the job does not count as failed.
     case "returned":
@@ -367,9 +368,8 @@ async function computeUpdate(
  * count as a failure of the job.
  */
 async function releaseJob({ parts, nowSeconds }: SettlePass, address: Hex): Promise<JobUpdate> {
-  const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);
-  const dueAtSeconds = computeBudgetRetryAt(nowSeconds, detectedAtSeconds);
-  return { address, state: "waiting", dueAtSeconds, reason: "replaced_by_nothing" };
+  const history = await parts.ledger.readHistory(parts.chain.chainId, address);
+  return waitForBudget({ address, ...history }, nowSeconds, "replaced_by_nothing");
 }
 
 /**
@@ -382,13 +382,12 @@ async function postponeFailed(
   isExecution: boolean,
   reason: JobReason,
 ): Promise<JobUpdate> {
+  const { random } = parts;
   const before = await parts.ledger.readHistory(parts.chain.chainId, address);
-  const failures = before.failures + 1;
+  const job = { address, ...before };
   const expirationSeconds = isExecution ? before.expirationSeconds : undefined;
-  const notBeforeSeconds = computeRetryAt(nowSeconds, failures, parts.random, expirationSeconds);
   return {
-    ...{ address, state: "waiting", reason, failures },
-    ...{ notBeforeSeconds, dueAtSeconds: notBeforeSeconds },
+    ...waitForBackoff(job, { nowSeconds, random }, reason, expirationSeconds),
     ...(isExecution
       ? { paidFailures: before.paidFailures + 1 }
       : { recoveryFailures: before.recoveryFailures + 1 }),
