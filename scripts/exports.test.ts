@@ -50,8 +50,9 @@ const exported: Record<string, string> = {
   "executable-address-element/recovery": "ExecutableRecoveryElement",
   "executable-address-element/react": "ExecutableAddress",
   "executable-address/webhook": "ProofError WebhookError eventTypes proveEvent verifyWebhook",
-  "executable-address/reference":
-    "parseReference referenceKeyPattern saltFor saltForOrder signatureFor verifyReference",
+  "executable-address/reference": `
+    parseReference referenceCharactersMax referenceKeyPattern saltFor saltForOrder signatureFor
+    verifyReference`,
   "executable-address/shapes": `
     address addressPage addressProof addressRecord addressStatus among attempt balanceChange
     blockReference call chain chainId chainList check count createdBy delivery deliveryPage

@@ -13,8 +13,13 @@ import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeTerms } from "../intent/terms.ts";
 import { verifyRecord } from "../record.ts";
 
+/** The maximum length of a reference, in characters (code points). */
+export const referenceCharactersMax = 128;
 /** The visible Unicode categories: letters, marks, digits, punctuation, symbols, and spaces. */
-const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;
+const printable = new RegExp(
+  `^[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}\\p{Zs}]{1,${referenceCharactersMax}}$`,
+  "u",
+);
 export const referenceKeyPattern = /^svc_ref_[0-9a-f]{64}$/;
 /**
  * The number of HMAC bytes in a salt. An HMAC of 128 bits cannot be guessed. The rest of the salt
@@ -32,7 +37,8 @@ export function parseReference(value: unknown): string {
   const reference = typeof value === "string" ? value.trim().normalize("NFC") : "";
   if (printable.test(reference)) return reference;
   const found = describeLength(value);
-  const message = `expected one reference of 1 to 128 printable characters, found ${found}`;
+  const wanted = `expected one reference of 1 to ${referenceCharactersMax} printable characters`;
+  const message = `${wanted}, found ${found}`;
   throw new InvalidError([{ path: ["reference"], code: "malformed_reference", message }]);
 }
 

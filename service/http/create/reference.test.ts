@@ -178,6 +178,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ["reference=", /1 to 128 printable characters, found 0 characters$/],
         ["reference=%20", /1 to 128 printable characters, found 1 characters$/],
         ["reference=a%E2%80%8Bb", /1 to 128 printable characters, found 3 characters$/],
+        [`reference=${"a".repeat(129)}`, /1 to 128 printable characters, found 129 characters$/],
+        [
+          `reference=a${"+".repeat(300)}`,
+          /^Too big: expected string to have <=300 characters, found 301 characters$/,
+        ],
       ] as const) {
         const refused = await create(server, query);
         const { code, issues } = refused.json().error;
@@ -205,6 +210,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const keyed = await create({ ...server, "idempotency-key": "1" }, "");
       assert.deepEqual([keyed.statusCode, keyed.json().error.code], [400, "invalid_request"]);
       assert.match(keyed.json().error.message, /Idempotency-Key is not supported/);
+    });
+
+    test("can have up to 300 characters before it is trimmed", async () => {
+      const { server } = await shop();
+      const spaces = "+".repeat(300 - 128);
+      const created = await create(server, `reference=${spaces}${"a".repeat(128)}`);
+      assert.equal(created.statusCode, 200);
     });
 
     test("is trimmed and normalized to NFC", async () => {

@@ -2,7 +2,7 @@
 
 import { timingSafeEqual } from "node:crypto";
 import { formatAddress } from "executable-address";
-import { saltFor, signatureFor } from "executable-address/reference";
+import { referenceCharactersMax, saltFor, signatureFor } from "executable-address/reference";
 import { z } from "zod";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
 import { once } from "../../flow/cache.ts";
@@ -154,7 +154,7 @@ export function referenceInUse(
 
 /**
  * The maximum length of the reference in a request. After the service has trimmed and normalized
- * the reference, the maximum length is 128 characters.
+ * the reference, the maximum length is `referenceCharactersMax`.
  */
 export const untrimmedMax = 300;
 
@@ -163,15 +163,16 @@ export const createInput = z.strictObject({
   reference: z
     .string()
     .max(untrimmedMax)
-    .meta({ minLength: 1, maxLength: 256 })
+    .meta({ minLength: 1 })
     .optional()
     .describe(
-      "The account's own name for the address, such as an order number: 1 to 128 printable " +
-        "characters, which are trimmed and normalized to NFC. Only the account can see it. If " +
-        "an API key sends an intent without a salt, the salt is derived from the reference, " +
-        "so a repeated request returns the same address. To change the reference of an address, " +
-        "create the same intent again with the new reference. A client ID can set a reference " +
-        "only for an address that it creates. Lists and events show references of client IDs as " +
+      "The account's own name for the address, such as an order number: 1 to " +
+        `${referenceCharactersMax} printable characters, after the service has trimmed and ` +
+        "normalized them to NFC. Only the account can see it. If an API key sends an intent " +
+        "without a salt, the salt is derived from the reference, so a repeated request returns " +
+        "the same address. To change the reference of an address, create the same intent again " +
+        "with the new reference. A client ID can set a reference only for an address that it " +
+        "creates. Lists and events show references of client IDs as " +
         "`claimedReference`.",
     ),
   again: z
