@@ -20,8 +20,8 @@ const exported: Record<string, string> = {
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "executable-address/client/internal": `
-    ServiceError address findRecord fits integer proveSimulation readMessages refuseUnknown
-    sleep within`,
+    ServiceError address apiKeyFormat clientIdFormat findRecord fits integer proveSimulation
+    readMessages refuseUnknown sleep within`,
   "executable-address/proof/internal": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `

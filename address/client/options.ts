@@ -181,22 +181,22 @@ const isThisMachine = (host: string): boolean =>
 /** The last 8 digits are a checksum, which the service verifies. */
 export const apiKeyPattern = /^svc_sk_[0-9a-f]{64}$/;
 export const clientIdPattern = /^svc_client_[0-9a-f]{32}$/;
+/** The patterns in words, for error messages and documentation. */
+export const apiKeyFormat = "svc_sk_ and 64 lowercase hex digits";
+export const clientIdFormat = "svc_client_ and 32 lowercase hex digits";
 
 function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, string> {
-  const digits = "lowercase hex digits, found";
   if (apiKey !== undefined) {
     if (clientId !== undefined)
       throw new TypeError("expected an API key or a client ID, found both");
     if ("document" in globalThis)
       throw new TypeError("expected a client ID, found an API key, which is only for servers");
     if (!apiKeyPattern.test(apiKey))
-      throw new TypeError(`apiKey: expected svc_sk_ and 64 ${digits} ${describeLength(apiKey)}`);
+      throw new TypeError(`apiKey: expected ${apiKeyFormat}, found ${describeLength(apiKey)}`);
     return { Authorization: `Bearer ${apiKey}` };
   }
   if (clientId === undefined) return {};
   if (!clientIdPattern.test(clientId))
-    throw new TypeError(
-      `clientId: expected svc_client_ and 32 ${digits} ${describeLength(clientId)}`,
-    );
+    throw new TypeError(`clientId: expected ${clientIdFormat}, found ${describeLength(clientId)}`);
   return { "X-Client-Id": clientId };
 }

@@ -44,14 +44,14 @@ const patterns: Record<CredentialKind, RegExp> = {
 };
 
 /**
- * Generates an API key: `svc_sk_` and 64 lowercase hex digits. The digits encode 224 random bits
- * and a checksum of 32 bits.
+ * Generates an API key, which matches `apiKeyPattern`. The digits encode 224 random bits and a
+ * checksum of 32 bits.
  */
 export const newApiKey = () => withChecksum(`svc_sk_${randomBytes(28).toString("hex")}`);
 
 /**
- * Generates a client ID, which is public: `svc_client_` and 32 lowercase hex digits. The digits
- * encode 96 random bits and a checksum of 32 bits.
+ * Generates a client ID, which is public and matches `clientIdPattern`. The digits encode 96 random
+ * bits and a checksum of 32 bits.
  */
 export const newClientId = () => withChecksum(`svc_client_${randomBytes(12).toString("hex")}`);
 

@@ -1,6 +1,7 @@
 // Authenticates requests and applies their rate limits: spec/service.md §5. Each request reads the
 // primary database. Old credentials and removed origins therefore stop working immediately.
 
+import { apiKeyFormat, clientIdFormat } from "executable-address/client/internal";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "../../accounts/audit.ts";
 import {
@@ -204,8 +205,8 @@ const unauthorized = (message: string) =>
   new Refusal("unauthorized", message, { headers: challenge });
 
 const wanted = {
-  apiKey: "expected an API key: svc_sk_ and 64 lowercase hex digits",
-  clientId: "expected a client ID: svc_client_ and 32 lowercase hex digits",
+  apiKey: `expected an API key: ${apiKeyFormat}`,
+  clientId: `expected a client ID: ${clientIdFormat}`,
 };
 
 /** @throws {Refusal} 401; the message does not quote the credential */

@@ -1,6 +1,7 @@
 // Generates the OpenAPI document from the operations, the response shapes, and the request schemas.
 // `npm run openapi -w service` writes spec/openapi.json.
 
+import { apiKeyFormat, clientIdFormat } from "executable-address/client/internal";
 import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
 import { daySeconds } from "../../flow/days.ts";
@@ -52,7 +53,7 @@ const securitySchemes = {
   apiKey: {
     type: "http",
     scheme: "bearer",
-    bearerFormat: "svc_sk_ and 64 hex characters, whose last 8 are the CRC-32 of the first 56",
+    bearerFormat: `${apiKeyFormat}, whose last 8 are the CRC-32 of the text before them`,
     description:
       "A secret key for servers. Requests with an `Origin` header are rejected with 403.",
   },
@@ -61,9 +62,9 @@ const securitySchemes = {
     in: "header",
     name: "X-Client-Id",
     description:
-      "A public ID for web pages: `svc_client_` and 32 hex characters, whose last 8 are the " +
-      "CRC-32 of the first 24. It is accepted only from the origins that the account allows, and " +
-      "not together with an API key.",
+      `A public ID for web pages: ${clientIdFormat}, whose last 8 are the CRC-32 of the text ` +
+      "before them. It is accepted only from the origins that the account allows, and not " +
+      "together with an API key.",
   },
 };
 
