@@ -35,7 +35,7 @@ export type Faults = { readonly issues: Issue[]; readonly path: Path };
  * The maximum number of faults that an error lists. A malicious input can have many more faults, so
  * the limit bounds the work.
  */
-const issuesMax = 100;
+export const issuesMax = 100;
 
 export const noFaults = (path: Path = []): Faults => ({ issues: [], path: [...path] });
 

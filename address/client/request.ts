@@ -3,7 +3,7 @@
 // create request returns the same address, because the request determines the salt. Requests that
 // are not safe to repeat are not retried (account.ts).
 
-import type { Issue } from "../errors.ts";
+import { type Issue, issuesMax } from "../errors.ts";
 import { ClientError, NetworkError, type Refusal, ServiceError } from "./errors.ts";
 import { type Found, type Signal, startBound } from "./within.ts";
 
@@ -261,7 +261,6 @@ export function toError(response: HttpResponse, answer: unknown): ServiceError {
 }
 
 const messageLengthMax = 2000;
-const issuesMax = 100;
 
 /** Parses the error of a refusal (spec §7). Ignores malformed issues. */
 function parseRefusal(error: unknown): Refusal | undefined {
