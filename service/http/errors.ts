@@ -83,6 +83,17 @@ export class Refusal extends Error {
   }
 }
 
+/**
+ * Returns the refusal of a request that may succeed later.
+ *
+ * @param seconds when to try again
+ */
+export const unavailable = (
+  message: string,
+  seconds: number,
+  code: "service_unavailable" | "chain_unavailable" | "unproved" = "service_unavailable",
+) => new Refusal(code, message, { headers: { "retry-after": String(seconds) } });
+
 /** @param digits the address in lowercase, without `0x` */
 export const noIntent = (digits: string) =>
   new Refusal("not_found", `no intent is stored for 0x${digits}`);
@@ -154,14 +165,11 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
   if (error instanceof SignInError) return new Refusal(error.code, error.message);
   if (error instanceof InvalidError) return fromIssues(error.issues);
   if (error instanceof UnavailableError) {
-    return new Refusal("service_unavailable", "the database is not available; try again", {
-      headers: { "retry-after": "1" },
-    });
+    return unavailable("the database is not available; try again", 1);
   }
   // The response does not quote the error. A node's error can contain its host name.
   if (error instanceof ChainUnavailable) {
-    const message = "the chain cannot be read right now; try again";
-    return new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
+    return unavailable("the chain cannot be read right now; try again", 2, "chain_unavailable");
   }
   if (error instanceof ProofError) return unproved(error);
   const framework = frameworkRefusals[(error as { code?: string } | undefined)?.code ?? ""];
@@ -176,9 +184,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 function unproved(error: ProofError): Refusal {
   const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
   const reason = isOurs ? error.message : "no RPC endpoint returned a proof at this block";
-  return new Refusal("unproved", `no valid proof is available: ${reason}`, {
-    headers: { "retry-after": "2" },
-  });
+  return unavailable(`no valid proof is available: ${reason}`, 2, "unproved");
 }
 
 function fromIssues(issues: Issue[]): Refusal {

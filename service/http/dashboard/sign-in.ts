@@ -10,7 +10,7 @@ import type { Leave } from "../../accounts/attempts.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { daySeconds } from "../../flow/days.ts";
 import { readActor } from "../authorize/authorize.ts";
-import { Refusal } from "../errors.ts";
+import { type Refusal, unavailable } from "../errors.ts";
 import { parseInput } from "../input.ts";
 import { overLimit } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
@@ -176,8 +176,7 @@ export function openHashing(onShed: () => void, runningMax = runningMaxByDefault
     const full = line.findFull(turnOf);
     if (full) {
       onShed();
-      const message = `too many sign-ins are waiting: ${full}; try again in a second`;
-      throw new Refusal("service_unavailable", message, { headers: { "retry-after": "1" } });
+      throw unavailable(`too many sign-ins are waiting: ${full}; try again in a second`, 1);
     }
     if (running < runningMax) running += 1;
     else await new Promise<void>((turn) => line.add(turnOf, turn));

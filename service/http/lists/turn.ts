@@ -12,7 +12,7 @@ import { LRUCache } from "lru-cache";
 import { policies } from "../../accounts/limits.ts";
 import type { ReadQueue } from "../../events/list.ts";
 import { openGate } from "../../flow/gate.ts";
-import { Refusal } from "../errors.ts";
+import { unavailable } from "../errors.ts";
 import { spend } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
@@ -80,9 +80,8 @@ export async function searchInTurn<Found>(
 }
 
 const tooManySearches = (found: number) =>
-  new Refusal(
-    "service_unavailable",
+  unavailable(
     `expected at most ${longSearchesMax} simultaneous long searches, found ${found}: ` +
       "wait until one of them ends",
-    { headers: { "retry-after": "2" } },
+    2,
   );

@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Refusal, statuses, toAnswer } from "../errors.ts";
+import { statuses, toAnswer, unavailable } from "../errors.ts";
 import { corsHeaders } from "../headers.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Parts } from "../parts.ts";
@@ -150,12 +150,7 @@ function cutOff(slow: AdmittedCreate, awaitingBody: Set<AdmittedCreate>): void {
 const exceeded = (route: string, max: number, found: number) =>
   `expected at most ${max} simultaneous requests for "${route}", found ${found}`;
 
-const answerTooMany = (full: string) =>
-  toAnswer(
-    new Refusal("service_unavailable", `${full}: try again in a second`, {
-      headers: { "retry-after": "1" },
-    }),
-  );
+const answerTooMany = (full: string) => toAnswer(unavailable(`${full}: try again in a second`, 1));
 
 function refuseTooMany(reply: FastifyReply, full: string): void {
   const { status, headers, body } = answerTooMany(full);

@@ -16,7 +16,7 @@ import type { Hex } from "executable-address";
 import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
 import { Gauge } from "prom-client";
 import { networkOf, wideNetworkOf } from "../../flow/networks.ts";
-import { Refusal, toAnswer } from "../errors.ts";
+import { toAnswer, unavailable } from "../errors.ts";
 import { addressOf } from "../input.ts";
 import { defaultEventLimits, type EventLimits, eventLimitsWithin } from "../limits.ts";
 import type { Parts } from "../parts.ts";
@@ -56,11 +56,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const full = draining.aborted
         ? "the server is shutting down"
         : hub.findFull(subject.address, from);
-      if (full) {
-        throw new Refusal("service_unavailable", `cannot open another stream: ${full}`, {
-          headers: { "retry-after": "5" },
-        });
-      }
+      if (full) throw unavailable(`cannot open another stream: ${full}`, 5);
       const lastId = request.headers["last-event-id"];
       const headers = reply.getHeaders();
       reply.hijack();
