@@ -130,8 +130,8 @@ function findDue(
   return each.reduce((all, more) => all.unionAll(more)).execute();
 }
 
-/** If all attempts of an endpoint fail for this time, the endpoint is disabled. */
-const failingMsMax = 3 * dayMs;
+/** If all attempts of an endpoint fail for this number of days, the endpoint is disabled. */
+const failingDaysMax = 3;
 
 export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
@@ -266,8 +266,8 @@ type Endpoint = Awaited<ReturnType<typeof lockEndpoints>>[number];
 function disabledBecause({ status }: Sent, failingSinceMs: number | null, nowMs: number) {
   const disabled = (reason: string) => ({ state: "disabled" as const, reason });
   if (status === 410) return disabled("the endpoint answered 410 Gone");
-  if (failingSinceMs !== null && nowMs - failingSinceMs >= failingMsMax) {
-    return disabled("all deliveries failed for 3 days");
+  if (failingSinceMs !== null && nowMs - failingSinceMs >= failingDaysMax * dayMs) {
+    return disabled(`all deliveries failed for ${failingDaysMax} days`);
   }
   return {};
 }
