@@ -1,8 +1,26 @@
-// Splits long lists into groups, so that other work can run between two groups.
+// Splits long lists into groups, so that other work can run between two groups. Also splits flat
+// lists into the parts of their owners.
 
 /** Splits `items` into groups of at most `size` items, in order. */
 export function* groupsOf<Item>(items: readonly Item[], size: number): Generator<Item[]> {
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
+}
+
+/**
+ * Splits a flat list into one part for each owner, in order. This is the inverse of
+ * `owners.flatMap(…)` with `lengthOf(owner)` items for each owner.
+ */
+export function partsOf<Owner, Item>(
+  items: readonly Item[],
+  owners: readonly Owner[],
+  lengthOf: (owner: Owner) => number,
+): { owner: Owner; part: Item[] }[] {
+  let end = 0;
+  return owners.map((owner) => {
+    const start = end;
+    end += lengthOf(owner);
+    return { owner, part: items.slice(start, end) };
+  });
 }
 
 /** Calls `read` for one group of items after another, and returns all results in order. */

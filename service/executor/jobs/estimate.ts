@@ -26,7 +26,7 @@ import { classifyError } from "../../chain/rpc/node-errors.ts";
 import { type EndpointClient, readAnswers } from "../../chain/rpc/view.ts";
 import { explainRevert, shortAscii } from "../../chain/simulation/revert.ts";
 import { hourMs } from "../../flow/days.ts";
-import { groupsOf } from "../../flow/groups.ts";
+import { groupsOf, partsOf } from "../../flow/groups.ts";
 import { upperMedian } from "../../flow/median.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
@@ -137,12 +137,9 @@ export async function estimateRecoveries(
     }),
   );
   const found = await estimateAll(pass, calls);
-  let at = 0;
-  return items.map(({ tokens }) => {
-    const mine = found.slice(at, at + tokens.length);
-    at += tokens.length;
-    return mine.includes(undefined) ? undefined : combineEstimates(tokens, mine as Estimate[]);
-  });
+  return partsOf(found, items, ({ tokens }) => tokens.length).map(({ owner, part }) =>
+    part.includes(undefined) ? undefined : combineEstimates(owner.tokens, part as Estimate[]),
+  );
 }
 
 export function combineEstimates(

@@ -16,7 +16,7 @@ import {
   type NativeTokens,
   readHoldings,
 } from "../../chain/status/probe.ts";
-import { groupsOf } from "../../flow/groups.ts";
+import { groupsOf, partsOf } from "../../flow/groups.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
@@ -113,16 +113,13 @@ async function readVaults(
     holders,
     shown,
   );
-  let at = 0;
-  return items.map(({ tokens }) => {
-    const mine = holdings.slice(at, at + tokens.length);
-    at += tokens.length;
-    const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(mine)]]);
+  return partsOf(holdings, items, ({ tokens }) => tokens.length).map(({ owner, part }) => {
+    const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(part)]]);
     // Omits tokens whose contract does not answer, because they can be neither spent nor returned.
-    mine.forEach(({ balance }, index) => {
-      if (balance !== undefined) balances.set(tokens[index]!, balance);
+    part.forEach(({ balance }, index) => {
+      if (balance !== undefined) balances.set(owner.tokens[index]!, balance);
     });
-    return { hasCode: mine[0]!.codeBytes > 0, balances };
+    return { hasCode: part[0]!.codeBytes > 0, balances };
   });
 }
 

@@ -16,6 +16,7 @@ import {
   parseBlock,
 } from "../../chain/rpc/json-rpc.ts";
 import { readAnswers, type View } from "../../chain/rpc/view.ts";
+import { partsOf } from "../../flow/groups.ts";
 import { lowerMedian } from "../../flow/median.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { waitForBackoff, waitForBudget, waitUntil } from "../ledger/postpone.ts";
@@ -131,11 +132,11 @@ async function readReceipts(view: View, purposes: readonly Purpose[]) {
   const lists = await view.readEach(
     hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
   );
-  let end = 0;
-  return purposes.map((purpose) => {
-    const start = end;
-    end += purpose.transactions.length;
-    return { purpose, answers: lists.map((list) => list?.slice(start, end)) };
+  const split = lists.map(
+    (list) => list && partsOf(list, purposes, ({ transactions }) => transactions.length),
+  );
+  return purposes.map((purpose, index) => {
+    return { purpose, answers: split.map((parts) => parts?.[index]?.part) };
   });
 }
 
