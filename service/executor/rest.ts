@@ -2,11 +2,12 @@
 // work and no new block is expected yet. A chain without open addresses "sleeps": polls are skipped
 // until there is something to do.
 //
-// A sleeping chain is checked about every five minutes, because closed addresses can receive late
-// money. A check asks a quorum of endpoints for new transfers. A check also asks one endpoint
+// A sleeping chain is checked at long intervals (`sleepMs`), because closed addresses can receive
+// late money. A check asks a quorum of endpoints for new transfers. A check also asks one endpoint
 // whether the last block with known logs is unchanged. If the check finds a payment or fails, a
-// pass follows, which reads the logs. Every sixth check is followed by a pass even if it finds no
-// payment. A new address, a due job, or an event that waits for a block wakes the chain.
+// pass follows, which reads the logs. After several checks (`checksMax`), a pass follows even if no
+// check found a payment. A new address, a due job, or an event that waits for a block wakes the
+// chain.
 
 import type { BlockPace } from "../chain/rpc/block-pace.ts";
 import type { View } from "../chain/rpc/view.ts";

@@ -15,6 +15,7 @@ import {
   findDueEndpoints,
   finish,
 } from "./deliveries/queue.ts";
+import { endpointsMax } from "./endpoints.ts";
 import {
   changeLane,
   count,
@@ -42,10 +43,10 @@ type DeliverParts = {
 const faultMs = 2_000;
 const pruneMs = 60_000;
 /**
- * The maximum number of due endpoints to read from the database: 100 accounts with ten endpoints
- * each.
+ * The maximum number of due endpoints to read from the database. All endpoints of 100 accounts can
+ * be due simultaneously.
  */
-const dueMax = 1_000;
+const dueMax = 100 * endpointsMax;
 /**
  * The maximum number of deliveries to claim in one commit. The limit keeps commits short, because
  * new deliveries may have to wait for them.

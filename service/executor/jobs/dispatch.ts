@@ -2,7 +2,7 @@
 // sign, or has too many pending transactions.
 //
 // If no key has money for gas, the affected jobs wait and cause no further work. The executor reads
-// the keys' balances every 15 seconds to decide whether these jobs can continue.
+// the keys' balances at intervals (`rereadMs`) to decide whether these jobs can continue.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
@@ -75,7 +75,7 @@ export async function dispatch(
       continue;
     }
     // A different key may be able to send the batch later. If a key lacks money, the job waits for
-    // at least five seconds. Each attempt needs calls to endpoints.
+    // at least `waitSeconds`. Each attempt needs calls to endpoints.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
     const untilSeconds = pass.nowSeconds + seconds;

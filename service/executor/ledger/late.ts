@@ -41,9 +41,9 @@ const dueSecondsMax = daySeconds;
 const searchEveryMs = 600_000;
 
 /**
- * Makes jobs due if a wrong block time postponed them for more than a day. A search begins every
- * ten minutes and examines up to a hundred jobs per call. At its end, the search reports the number
- * of changed jobs.
+ * Makes jobs due if a wrong block time postponed them for more than `dueSecondsMax`. A search
+ * begins every `searchEveryMs`, and needs several calls if there are many late jobs. At its end,
+ * the search reports the number of changed jobs.
  */
 export async function searchLateJobs(pass: LatePass): Promise<void> {
   const { parts, memory, fence, view } = pass;

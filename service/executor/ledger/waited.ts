@@ -27,7 +27,7 @@ type WaitedPass = {
 
 const readEveryMs = 60_000;
 
-/** Does the same as {@link readWaitedSeconds}, but reads the database once a minute. */
+/** Does the same as {@link readWaitedSeconds}, but reads the database every `readEveryMs`. */
 export async function recallWaitedSeconds(pass: WaitedPass): Promise<number> {
   const { parts, memory, nowSeconds } = pass;
   const nowMs = parts.clock();
