@@ -121,7 +121,7 @@ export const perMinute = (name: string, count: number): Policy => ({
   burst: count,
 });
 
-const keysBeforeSweep = 10_000;
+const keysBeforePruning = 10_000;
 
 /**
  * Returns a limiter for one process.
@@ -130,11 +130,11 @@ const keysBeforeSweep = 10_000;
  */
 export function memoryLimiter(clock: () => number = () => performance.now()): Limiter {
   const wholeAtMs = new Map<string, number>();
-  let sweepAbove = keysBeforeSweep;
+  let pruneAbove = keysBeforePruning;
 
-  const sweep = (nowMs: number) => {
+  const prune = (nowMs: number) => {
     for (const [key, timeMs] of wholeAtMs) if (timeMs <= nowMs) wholeAtMs.delete(key);
-    sweepAbove = Math.max(keysBeforeSweep, wholeAtMs.size * 2);
+    pruneAbove = Math.max(keysBeforePruning, wholeAtMs.size * 2);
   };
 
   return {
@@ -144,7 +144,7 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
       const admitted = dueInMs + policy.intervalMs <= policy.burst * policy.intervalMs;
       if (!admitted) return toVerdict(false, dueInMs, policy);
       wholeAtMs.set(key, nowMs + dueInMs + policy.intervalMs);
-      if (wholeAtMs.size > sweepAbove) sweep(nowMs);
+      if (wholeAtMs.size > pruneAbove) prune(nowMs);
       return toVerdict(true, dueInMs + policy.intervalMs, policy);
     },
   };
@@ -181,7 +181,7 @@ type LimiterStore = Pick<Store, "db" | "prepared">;
 
 const groupSizeMax = 1024;
 const answerTimeoutMs = 1000;
-const sweepIntervalMs = 600_000;
+const pruneIntervalMs = 600_000;
 
 /**
  * Returns the limiter that all servers on one PostgreSQL database share. The limiter stores one row
@@ -192,16 +192,16 @@ const sweepIntervalMs = 600_000;
  * @param nowMicros a clock for tests, in microseconds, instead of the database's clock
  */
 export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): Limiter {
-  let sweptAtMs = performance.now();
+  let prunedAtMs = performance.now();
   const judge = async (requests: LimitedRequest[]): Promise<LimitVerdict[]> => {
     const rows = await within(
       answerTimeoutMs,
       spend(store, countByKey(requests), nowMicros?.()),
       late,
     );
-    if (performance.now() - sweptAtMs > sweepIntervalMs) {
-      sweptAtMs = performance.now();
-      await sweep(store.db);
+    if (performance.now() - prunedAtMs > pruneIntervalMs) {
+      prunedAtMs = performance.now();
+      await prune(store.db);
     }
     return judgeByRows(requests, rows);
   };
@@ -285,7 +285,7 @@ function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): L
 
 const late = () => new Error(`the limiter's store did not respond within ${answerTimeoutMs} ms`);
 
-async function sweep(db: Store["db"]): Promise<void> {
+async function prune(db: Store["db"]): Promise<void> {
   await sql`delete from limits
     where whole_at < (extract(epoch from clock_timestamp()) * 1000000)::bigint`.execute(db);
 }

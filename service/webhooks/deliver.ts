@@ -130,7 +130,7 @@ type Signed = Claim & { keys: SigningKey[] };
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
   const inProgress = lanes[lane];
-  if (inProgress.all >= rule.places[lane].all) return [];
+  if (inProgress.all >= rule.slots[lane].all) return [];
   const nowMs = parts.now();
   const usedBy = (accountId: string) => use.of(accountId, nowMs);
   const busy = [...inProgress.byId.keys()].filter(

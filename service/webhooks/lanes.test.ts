@@ -104,7 +104,7 @@ function deliver(
     });
   };
   const serve = (lane: Lane, nowMs: number) => {
-    if (lanes[lane].all >= rule.places[lane].all) return;
+    if (lanes[lane].all >= rule.slots[lane].all) return;
     const due = turns.filter(
       ({ standing, waiting }) => standing.lane === lane && waiting.length > 0,
     );
@@ -246,7 +246,7 @@ describe("the rules that limit the slots of each account", () => {
     "control: without fair shares, 1,000 accounts leave no slot for a new endpoint",
     control,
     () => {
-      const share = inTurn(threeLanes.places[1]);
+      const share = inTurn(threeLanes.slots[1]);
       const waitMs = longest.fresh(thousand(), { ...threeLanes, mayHaveMore: () => true, share });
       assert.ok(!isSoon(waitMs), `${waitMs} ms`);
     },

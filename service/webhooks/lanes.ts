@@ -34,14 +34,14 @@ export type Rule = {
   /**
    * The maximum number of pending requests (slots) in each lane, in total and for each endpoint.
    */
-  places: Record<Lane, { all: number; endpoint: number }>;
+  slots: Record<Lane, { all: number; endpoint: number }>;
   standingAfter: typeof standingAfter;
   mayHaveMore: typeof mayHaveMore;
   mayChangeLane: typeof mayChangeLane;
   share: typeof share;
 };
 
-const places: Rule["places"] = {
+const slots: Rule["slots"] = {
   0: { all: 1_024, endpoint: 4 },
   1: { all: 1_024, endpoint: 1 },
   2: { all: 64, endpoint: 1 },
@@ -129,7 +129,7 @@ export function recentUse() {
 function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used: number): boolean {
   return isWithinShare(
     (inProgress.byId.get(accountId) ?? 0) + used,
-    places[lane].all - inProgress.all,
+    slots[lane].all - inProgress.all,
   );
 }
 
@@ -182,11 +182,11 @@ function share<One extends Due>(
 ): (One & { room: number })[] {
   const given = new Map<One, number>();
   const hasRoom = (one: One) =>
-    (byId.get(one.id) ?? 0) + (given.get(one) ?? 0) < places[lane].endpoint;
+    (byId.get(one.id) ?? 0) + (given.get(one) ?? 0) < slots[lane].endpoint;
   const accounts = [...Map.groupBy(due.filter(hasRoom), ({ accountId }) => accountId)].map(
     ([id, turns]) => ({ load: (byId.get(id) ?? 0) + usedBy(id), turns }),
   );
-  let free = places[lane].all - all;
+  let free = slots[lane].all - all;
   for (let count = 0; count < most; count++) {
     const next = leastLoaded(accounts);
     if (!next || !isWithinShare(next.load, free)) break;
@@ -214,4 +214,4 @@ function leastLoaded<Account extends { load: number; turns: unknown[] }>(
   return least;
 }
 
-export const threeLanes: Rule = { places, standingAfter, mayHaveMore, mayChangeLane, share };
+export const threeLanes: Rule = { slots, standingAfter, mayHaveMore, mayChangeLane, share };

@@ -6,7 +6,7 @@
 
 import { newStanding, type Rule } from "../../webhooks/lanes.ts";
 
-type Pool = Rule["places"][1];
+type Pool = Rule["slots"][1];
 
 /** Assigns slots in the order of `due`, regardless of the endpoints' accounts. */
 export const inTurn =
@@ -24,7 +24,7 @@ export const inTurn =
 const pool = { all: 128, endpoint: 4 };
 
 export const onePool: Rule = {
-  places: { 0: pool, 1: pool, 2: pool },
+  slots: { 0: pool, 1: pool, 2: pool },
   standingAfter: () => newStanding,
   mayHaveMore: () => true,
   mayChangeLane: () => false,

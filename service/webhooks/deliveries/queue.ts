@@ -11,7 +11,7 @@ import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, drawWaitMs, outageFailures, releaseBacklog } from "./retries.ts";
 
 /** A claim expires after this time. Any process can then claim the delivery again. */
-const leaseMs = 60_000;
+const claimMs = 60_000;
 
 export type DueEndpoint = { id: string; accountId: string };
 
@@ -78,7 +78,7 @@ export async function claim(
     if (rows.length > 0)
       await transaction
         .updateTable("webhook_deliveries")
-        .set({ due_at: nowMs + leaseMs, is_claimed: 1 })
+        .set({ due_at: nowMs + claimMs, is_claimed: 1 })
         .where(
           "id",
           "in",

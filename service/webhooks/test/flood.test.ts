@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     }
 
     test("do not delay the 20 events of another endpoint", async () => {
-      assert.equal(await flood(threeLanes.places[0].all / 2), 20);
+      assert.equal(await flood(threeLanes.slots[0].all / 2), 20);
     });
 
     test(
@@ -104,7 +104,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           .updateTable("webhook_endpoints")
           .set({ lane: 1, streak: 0, barred_until: 0 })
           .execute();
-        assert.ok((await flood(onePool.places[1].all, onePool)) < 20);
+        assert.ok((await flood(onePool.slots[1].all, onePool)) < 20);
       },
     );
   });
