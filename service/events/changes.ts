@@ -15,7 +15,7 @@ import type { Named } from "../store/owners.ts";
 import type { ChangeElsewhere, ReportedElsewhere } from "./elsewhere/changes.ts";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
 import {
-  isTakenBack,
+  hasRemoved,
   listPayments,
   newPayments,
   nothingReported,
@@ -73,7 +73,7 @@ export function compareStatuses(
   status: AddressStatus,
   paid: Paid,
 ): { changes: OwnChange[]; known: KnownStatus } {
-  if (isReverted(known, status) || isTakenBack(known.payments, paid)) {
+  if (isReverted(known, status) || hasRemoved(known.payments, paid)) {
     const again = compareStatuses({ ...nothingKnown, elsewhere: known.elsewhere }, status, paid);
     return { ...again, changes: [{ type: "address.reverted" }, ...again.changes] };
   }

@@ -59,7 +59,7 @@ export const keyOf = ({ blockHash, logIndex, claim }: StoredPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
 
 /** Returns whether a reorganization removed a reported payment. */
-export function isTakenBack({ told: reportedKeys }: ReportedPayments, { payments }: Paid): boolean {
+export function hasRemoved({ told: reportedKeys }: ReportedPayments, { payments }: Paid): boolean {
   const standing = new Set(payments.map(keyOf));
   return reportedKeys.some((key) => !standing.has(key));
 }

@@ -331,10 +331,10 @@ async function updateWatch(
   const { state } = known;
   const isSettled = state === "executed" || state === "recovered";
   const evidence = execution ?? (isSettled ? recoveries.at(-1) : undefined);
-  const isTakenBack = changes.some(
+  const isReverted = changes.some(
     ({ type, chainId }) => type === "address.reverted" && chainId === undefined,
   );
-  const wasSettled = watch.known.state === state && !isTakenBack;
+  const wasSettled = watch.known.state === state && !isReverted;
   const { numUpdatedRows } = await transaction
     .updateTable("watches")
     .set({

@@ -109,7 +109,7 @@ async function openView(
   reportForks(found, state.report);
   const expected = state.all.length - countOut(state);
   const quorum = quorumOf(expected);
-  const head = await believed(state, found, quorum);
+  const head = await findAgreedHead(state, found, quorum);
   const order = orderFor(state, found, head);
   return viewOf(state, { head, order, quorum, isWhole: found.length >= expected });
 }
@@ -174,7 +174,11 @@ type Reached = { record: EndpointRecord; head: Block; sinceMs: number; tookMs: n
  * endpoints' blocks at the greatest height that a quorum has reached, and then at lower heights. If
  * no block has a quorum, returns one endpoint's block at that greatest height.
  */
-async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
+async function findAgreedHead(
+  state: NetworkState,
+  found: Reached[],
+  quorum: number,
+): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
   const highest = byHeight[0]!;
   const nowMs = state.clock();

@@ -12,7 +12,7 @@ import type { NamedJob } from "../ledger/named.ts";
 import type { Budgets } from "../money/budgets.ts";
 import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
-import { type Examined, examine, type HoldingsMemory, ofSeveral } from "../payments/vaults.ts";
+import { type Examined, examine, type HoldingsMemory, severalInTurn } from "../payments/vaults.ts";
 import { canAfford } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
 import { isOpen } from "./decide.ts";
@@ -105,7 +105,7 @@ async function returnOne(
   const [key] = keys;
   const purse = await key!.openPurse();
   const gas = computeRecoveryGas(item, [{ gas: transferGasMax }]);
-  const outcome = await measureReturn(ofSeveral(pass, memory.holdings.turn++), {
+  const outcome = await measureReturn(severalInTurn(pass, memory.holdings.turn++), {
     ...{ factory: parts.factory, vault: job.address, recovery, token: named.token },
     data: toHex(recoverCalldata(job.terms, [named.token])),
     from: key!.pass.signer.address,

@@ -31,7 +31,7 @@ import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../ledger/jobs.ts";
 import { max } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
-import { ofSeveral } from "./vaults.ts";
+import { severalInTurn } from "./vaults.ts";
 
 /** The time for which the executor keeps reading a balance that too few endpoints have returned. */
 const uncorroboratedMs = hourMs;
@@ -236,7 +236,7 @@ async function probe(pass: ScanPass, holders: readonly Wanting[]): Promise<Probe
 /** Returns a hint for each address for which at least one endpoint shows a balance. */
 async function probeSome(pass: ScanPass, holders: readonly Wanting[]) {
   const { head, quorum } = pass.view;
-  const all = await readHoldings(ofSeveral(pass, pass.memory.scan.turn++), holders);
+  const all = await readHoldings(severalInTurn(pass, pass.memory.scan.turn++), holders);
   const block = { number: head.number, timestamp: pass.nowSeconds };
   const paid = holders.flatMap(({ vault, amount }, index) => {
     const native = all.map((each) => each[index]!.native).reduce(max);

@@ -187,7 +187,7 @@ const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
 
 /** Returns the answers of a quorum of endpoints, without comparing the answers. */
-export const ofSeveral = (pass: Pass, turn: number): AtBlock =>
+export const severalInTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, (calls, isUsable) => pass.view.readSeveral(calls, turn, isUsable));
 
 /** Reads balances in groups. If no endpoint answers, the next groups are smaller. */

@@ -20,13 +20,13 @@ export function parseNewIntent(body: unknown, parts: IntentParts): NewIntent {
   const { factory, keccak, chains } = parts;
   const { intent, terms } = encodeNewIntent(body, {
     ...{ factory, keccak },
-    check: (fields) => [...listing(fields, chains), ...expiry(fields, parts)],
+    check: (fields) => [...findListingFaults(fields, chains), ...findExpiryFaults(fields, parts)],
   });
   return { address: deriveAddress(terms, { factory, keccak }), intent, terms };
 }
 
 /** spec §4.3: the chain must be listed, and the token must be listed for this chain. */
-function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
+function findListingFaults({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
   if (chainId === undefined) return [];
   const chain = chains.isListed(chainId) ? chains.find(chainId) : undefined;
   if (!chain) {
@@ -54,7 +54,10 @@ function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
  * Requires an expiration time within the limits. Money that arrives later goes to `recovery` and
  * not to the payee.
  */
-function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: IntentParts): Issue[] {
+function findExpiryFaults(
+  { expirationTimestamp }: Partial<Intent>,
+  { limits, now }: IntentParts,
+): Issue[] {
   if (expirationTimestamp === undefined) return [];
   const nowSeconds = Math.floor(now() / 1000);
   const earliest = nowSeconds + limits.expirySecondsMin;
