@@ -82,7 +82,7 @@ export function waitForBudget(job: Waiting, nowSeconds: number, reason: Reason):
 }
 
 /** The maximum retry delay if the job did not cause the problem. */
-const obstacleWaitSecondsMax = hourSeconds;
+export const obstacleWaitSecondsMax = hourSeconds;
 
 /**
  * Returns the seconds until a retry if the job did not cause the problem. The delay is as long as

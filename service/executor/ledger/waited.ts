@@ -1,8 +1,8 @@
 // Measures how long the oldest payment has waited.
 
 import { type Kysely, sql } from "kysely";
-import { hourSeconds } from "../../flow/days.ts";
 import type { Tables } from "../../store/tables.ts";
+import { obstacleWaitSecondsMax } from "./postpone.ts";
 import { reasonsWith } from "./reasons.ts";
 
 export type WaitedMemory = {
@@ -38,9 +38,6 @@ export async function recallWaitedSeconds(pass: WaitedPass): Promise<number> {
   return memory.waited.seconds;
 }
 
-/** The longest retry delay for a problem of the executor itself (`isOwn` in reasons.ts). */
-const wantSeconds = hourSeconds;
-
 /**
  * Returns how many seconds the oldest payment has waited; 0 if no payment waits. Usually, the wait
  * begins when the payment's job becomes due. If the executor itself caused the delay (`isOwn` in
@@ -52,12 +49,13 @@ export async function readWaitedSeconds(
   chainId: number,
   nowSeconds: number,
 ): Promise<number> {
+  const untilSeconds = nowSeconds + obstacleWaitSecondsMax;
   const isWanting = sql`coalesce(reason, '') in (${sql.join(reasonsWith("isOwn"))})`;
   const { rows } = await sql<{ since: number | string | null }>`
     select min(nullif(case when due_at = 0 or ${isWanting} then detected_at else due_at end, 0))
       as since
     from executor_jobs
-    where chain_id = ${chainId} and purpose_id is null and due_at <= ${nowSeconds + wantSeconds}
+    where chain_id = ${chainId} and purpose_id is null and due_at <= ${untilSeconds}
       and (due_at <= ${nowSeconds} or ${isWanting})`.execute(db);
   const since = rows[0]?.since;
   return since == null ? 0 : Math.max(0, nowSeconds - Number(since));
