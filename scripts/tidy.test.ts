@@ -71,7 +71,7 @@ const mayImport: Record<string, readonly string[]> = {
     "service/webhooks",
   ],
   "service/events": ["address", "service/flow", "service/store", "service/chain", "service/follow"],
-  "service/records": ["address", "contracts", "service/store", "service/accounts"],
+  "service/records": ["address", "service/store", "service/accounts"],
   "service/webhooks": [
     "address",
     "service/flow",

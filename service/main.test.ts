@@ -108,7 +108,6 @@ describe("a failed start prints one sentence and exits with 1 for", () => {
 });
 
 describe("a database with records of another factory", () => {
-  const parts = { factory: factoryAddress };
   /** Creates a folder with a database that contains one record for each of the `factories`. */
   async function folderOf(name: string, factories: Hex[]): Promise<string> {
     const folder = join(directory, name);
@@ -138,14 +137,14 @@ describe("a database with records of another factory", () => {
     const store = await openStore({
       dataDirectory: await folderOf("one-corrupt", [other, factoryAddress]),
     });
-    await requireOwnRecords(store, parts);
+    await requireOwnRecords(store);
     await store.db
       .updateTable("records")
       .set({ terms: Buffer.alloc(0) })
       .execute();
-    await assert.rejects(requireOwnRecords(store, parts), OtherFactoryError);
+    await assert.rejects(requireOwnRecords(store), OtherFactoryError);
     await store.db.deleteFrom("records").execute();
-    await requireOwnRecords(store, parts);
+    await requireOwnRecords(store);
     await store.close();
   });
 });

@@ -3,13 +3,12 @@
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
-import { factoryAddress } from "executable-address-contracts";
 import { readChains } from "../chain/chains.ts";
 import { dateOf } from "../flow/days.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Command, CommandContext } from "../store/command.ts";
 import { findNewestSeq } from "../store/find-records.ts";
-import { decodeRecord } from "../store/record.ts";
+import { decodeRecord, ownFactory } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { readScannedUntil } from "./ledger/detected.ts";
 import { countJobs, dropJob, retryJob } from "./ledger/jobs.ts";
@@ -27,7 +26,7 @@ export const dryRunCommand = (readConfig: () => ExecutorConfig): Command => ({
   async run({ store, chainsFile }) {
     const { dryRunAll } = await import("./dry-run.ts");
     const chains = readChains(chainsFile);
-    return dryRunAll({ store, chains, factory: factoryAddress, config: readConfig() });
+    return dryRunAll({ store, chains, factory: ownFactory.factory, config: readConfig() });
   },
 });
 
@@ -144,7 +143,7 @@ async function findJob(
   const address = parseOption(options.address);
   const terms = await store.findTerms(fromHex(address));
   if (!terms) throw new Error(`no intent is stored for ${address}`);
-  const own = decodeRecord(fromHex(address), terms, { factory: factoryAddress }).chainId;
+  const own = decodeRecord(fromHex(address), terms, ownFactory).chainId;
   const chainId = options.chain === undefined ? own : Number(options.chain);
   const known = readChains(chainsFile).map((chain) => chain.chainId);
   if (!known.includes(chainId)) {

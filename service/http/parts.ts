@@ -34,7 +34,7 @@ export type Parts = {
    */
   chainLoop: (chainId: number) => ChainLoop;
   desk: ExecutorDesk;
-  /** The factory's address in EIP-55 form, which is the same on every chain. */
+  /** The factory's address in EIP-55 form, which is the same on every chain and in the store. */
   factory: Hex;
   /** The Keccak-256 function that is passed to the library (store/record.ts). */
   keccak: (bytes: Uint8Array) => Uint8Array;

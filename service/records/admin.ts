@@ -3,12 +3,11 @@
 
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { factoryAddress } from "executable-address-contracts";
 import { sql } from "kysely";
 import { findAccount } from "../accounts/account.ts";
 import type { Command } from "../store/command.ts";
 import { copyToPostgres } from "../store/copy.ts";
-import { decodeRecord, keccak } from "../store/record.ts";
+import { decodeRecord, ownFactory } from "../store/record.ts";
 import { lockDirectory } from "../store/sqlite/server-lock.ts";
 import { sqliteFile } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
@@ -88,9 +87,8 @@ const ofDatabases: Command[] = [
         throw new Error(`${file} is missing: set DATA_DIR to the folder of the database`);
       const leave = lockDirectory(dataDirectory);
       try {
-        const parts = { factory: factoryAddress, keccak };
         return await copyToPostgres(file, store, (address, terms) => {
-          decodeRecord(address, terms, parts);
+          decodeRecord(address, terms, ownFactory);
         });
       } finally {
         leave();

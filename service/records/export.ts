@@ -3,10 +3,9 @@
 // Both the export and the import verify each record.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
-import { factoryAddress } from "executable-address-contracts";
 import { sql } from "kysely";
 import { findCreated, findNewestSeq } from "../store/find-records.ts";
-import { keccak, mendTerms } from "../store/record.ts";
+import { mendTerms, ownFactory } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
 /** The maximum number of records to read or save simultaneously. */
@@ -116,7 +115,6 @@ export async function importRecords(
   report: (fault: string) => void,
   isWanted: (intent: Intent) => boolean = () => true,
 ): Promise<Imported> {
-  const options = { factory: factoryAddress, keccak };
   const counts = { saved: 0, repaired: 0, refused: 0 };
   let number = 0;
   const refuse = (at: number, why: string) => {
@@ -126,7 +124,7 @@ export async function importRecords(
   const save = async (line: string, at: number): Promise<void> => {
     let record: ReturnType<typeof verifyRecord>;
     try {
-      record = verifyRecord(JSON.parse(line), options);
+      record = verifyRecord(JSON.parse(line), ownFactory);
     } catch (error) {
       return refuse(at, (error as Error).message);
     }

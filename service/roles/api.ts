@@ -1,7 +1,6 @@
 // Starts the role `api`: the HTTP API and the dashboard.
 
 import type { AddressInfo } from "node:net";
-import { factoryAddress } from "executable-address";
 import { type Accounts, openAccounts } from "../accounts/open.ts";
 import type { Config } from "../config.ts";
 import { openDesk } from "../executor/desk.ts";
@@ -18,7 +17,7 @@ import type { RoleParts } from "./parts.ts";
  * @param draining aborts when the process begins to drain
  */
 export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {
-  const { log, stops, metrics, keccak, store, chains, statusReader, chainLoop } = parts;
+  const { log, stops, metrics, factory, keccak, store, chains, statusReader, chainLoop } = parts;
   const accounts = await countedAccounts(config, parts);
   stops.push(() => accounts.close());
   const app = buildApp({
@@ -28,7 +27,7 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
     statusReader,
     chainLoop,
     desk: openDesk(store, log, config.executorNamedTokensPerDay),
-    factory: factoryAddress,
+    factory,
     keccak,
     publicUrl: config.publicUrl,
     webhookTargets: config.webhookTargets,

@@ -1,7 +1,6 @@
 // Starts the role `executor`: it executes and recovers addresses, creates events, and delivers
 // webhooks.
 
-import { factoryAddress } from "executable-address";
 import type { Config } from "../config.ts";
 import { startObserver } from "../events/observe.ts";
 import { returnsFinder } from "../executor/desk.ts";
@@ -15,9 +14,8 @@ import { sender } from "../webhooks/send.ts";
 import type { RoleParts } from "./parts.ts";
 
 export function startExecutorRole(config: Config, parts: RoleParts): void {
-  const { log, stops, metrics, keccak, store, chains, statusReader, chainLoop } = parts;
+  const { log, stops, metrics, factory, keccak, store, chains, statusReader, chainLoop } = parts;
   const { registry } = metrics;
-  const factory = factoryAddress;
   takeFromMirrors(config, parts);
   const executor = startExecutor({
     store,

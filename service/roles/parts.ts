@@ -1,6 +1,6 @@
 // Opens the parts that both roles (`api` and `executor`) need.
 
-import { factoryAddress, type Keccak } from "executable-address";
+import type { Hex, Keccak } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import { readChains } from "../chain/chains.ts";
@@ -9,7 +9,7 @@ import { openStatusReader, type StatusReader } from "../chain/status/reader.ts";
 import type { Config } from "../config.ts";
 import { type ChainLoop, openChainLoop } from "../follow/loop.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
-import { keccak, requireOwnRecords } from "../store/record.ts";
+import { ownFactory, requireOwnRecords } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "./open-store.ts";
 
@@ -21,6 +21,7 @@ export type RoleParts = {
    */
   stops: (() => unknown)[];
   metrics: Metrics;
+  factory: Hex;
   keccak: Keccak;
   store: Store;
   chains: Chains;
@@ -40,14 +41,15 @@ export async function openParts(
 ): Promise<RoleParts> {
   const store = await openStore(config);
   stops.push(() => store.close());
-  await requireOwnRecords(store, { factory: factoryAddress, keccak });
-  const factory = { address: factoryAddress, codeHash: factoryCodeHash };
-  const chains = await openChains(readChains(config.chainsFile), factory, log);
+  await requireOwnRecords(store);
+  const { factory } = ownFactory;
+  const code = { address: factory, codeHash: factoryCodeHash };
+  const chains = await openChains(readChains(config.chainsFile), code, log);
   stops.push(() => chains.close());
-  const statusReader = perChain({ chains, factory: factoryAddress }, openStatusReader);
-  const chainLoop = perChain({ chains, factory: factoryAddress }, ({ rpc }) =>
+  const statusReader = perChain({ chains, factory }, openStatusReader);
+  const chainLoop = perChain({ chains, factory }, ({ rpc }) =>
     openChainLoop(rpc.heads, config.executorPollMs),
   );
   const metrics = createMetrics();
-  return { log, stops, metrics, keccak, store, chains, statusReader, chainLoop };
+  return { log, stops, metrics, ...ownFactory, store, chains, statusReader, chainLoop };
 }

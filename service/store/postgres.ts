@@ -11,14 +11,13 @@
 // ends the statement or the transaction. Without the server's limit, PostgreSQL would keep the
 // locks after the client has disconnected.
 
-import { factoryAddress } from "executable-address";
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
 import { within } from "../flow/wait.ts";
 import { deriveColumns, foldReference } from "./columns.ts";
 import { migrate, type Rooms } from "./migrate.ts";
-import { keccak, storedRecordJson } from "./record.ts";
+import { ownFactory, storedRecordJson } from "./record.ts";
 import {
   type CorruptError,
   type KeyedQuery,
@@ -97,7 +96,6 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     reads.push(read);
     return (key) => inTime(read(key));
   };
-  const parts = { factory: factoryAddress, keccak };
   const terms = readerOf<{ terms: Buffer }>(termsByAddress);
 
   return {
@@ -106,7 +104,7 @@ export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
     findTerms: async (address) => (await terms(address))[0]?.terms,
     async findRecord(address) {
       const [row] = await terms(address);
-      return row && storedRecordJson(address, row.terms, parts);
+      return row && storedRecordJson(address, row.terms, ownFactory);
     },
     readerOf,
     prepared: async (statement) => (await inTime(available(pool.query(statement)))).rows,

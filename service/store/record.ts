@@ -4,6 +4,7 @@
 import {
   decodeTerms,
   deriveAddress,
+  factoryAddress,
   formatAddress,
   type Hex,
   type Intent,
@@ -59,13 +60,13 @@ const samples = 8;
  *
  * @throws {OtherFactoryError} if there are records, and none of the first few matches this factory
  */
-export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Promise<void> {
+export async function requireOwnRecords({ db }: Store): Promise<void> {
   const rows = await db.selectFrom("records").select(["address", "terms"]).limit(samples).execute();
   const isOwn = (row: (typeof rows)[0]) =>
-    Buffer.compare(row.address, deriveAddress(row.terms, parts)) === 0;
+    Buffer.compare(row.address, deriveAddress(row.terms, ownFactory)) === 0;
   if (rows.length === 0 || rows.some(isOwn)) return;
   throw new OtherFactoryError(
-    `contains addresses of a different factory; this version uses the factory ${parts.factory}`,
+    `contains addresses of a different factory; this version uses the factory ${factoryAddress}`,
   );
 }
 
@@ -131,3 +132,9 @@ const hasher = await createKeccak(256);
  * synchronous and resets the hasher.
  */
 export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");
+
+/**
+ * The only factory that this version of the service supports. New addresses, stored records, and
+ * transactions use this factory.
+ */
+export const ownFactory = { factory: factoryAddress, keccak } satisfies DecodeParts;

@@ -3,8 +3,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { factoryAddress } from "executable-address";
-import { causeOf, keccak, storedRecordJson } from "../record.ts";
+import { causeOf, ownFactory, storedRecordJson } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
@@ -17,7 +16,6 @@ export type ReadAnswer = { found: FoundText[] } | { failure: string; message: st
 const { file } = workerData as { file: string };
 const database = connect(file);
 const port = parentPort as NonNullable<typeof parentPort>;
-const parts = { factory: factoryAddress, keccak };
 const selectTerms = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
 /** Reads all addresses of a group in one transaction, so that SQLite locks the file once. */
@@ -27,7 +25,7 @@ function find(address: Uint8Array): FoundText {
   const row = selectTerms.get(address);
   if (!row) return null;
   try {
-    return storedRecordJson(address, row.terms, parts);
+    return storedRecordJson(address, row.terms, ownFactory);
   } catch (error) {
     if (!(error instanceof CorruptError)) throw error;
     return { corrupt: causeOf(error) };
