@@ -45,7 +45,7 @@ describe("package-lock.json", () => {
     assert.ok(readme.includes(`Node ${in20}, ${in22} or newer`));
   });
 
-  test("the library's minimum Node version suits its dependencies", () => {
+  test("the library's minimum Node version suits its direct dependencies", () => {
     const { engines, dependencies } = read("address/package.json") as Required<Locked>;
     const numbers = (text: string) => text.match(/\d+/g)!.map(Number);
     const [own] = [numbers(engines.node!)];

@@ -30,8 +30,8 @@ export const isTest = (path: string): boolean =>
 const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"|new URL\(\s*"([^"]+\.ts)"/g;
 
 /**
- * Returns the module specifiers of all imports in a source file. Includes the programs that the
- * file opens with `new URL(…)`.
+ * Returns the module specifiers of all imports in a source file. Includes the `.ts` files
+ * that the file opens with `new URL("…")`.
  */
 export const readSpecifiers = (path: string): string[] =>
   [...textOf.get(path)!.matchAll(importPattern)].map(([, imported, opened]) => imported ?? opened!);

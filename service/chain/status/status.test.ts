@@ -59,7 +59,7 @@ describe("the state of an address", () => {
     assert.equal(await stateOf(record), "partially_funded");
   });
 
-  test("is `funded` if the balance is at least the requested amount", async () => {
+  test("is `funded` if the address is open and has at least the amount", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
     assert.equal(await stateOf(record), "funded");

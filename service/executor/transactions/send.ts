@@ -38,7 +38,7 @@ export type SendMemory = {
     /** The time at which a key is used again, for each key that failed to sign. */
     restingMs: Map<Hex, number>;
     dataFee: DataFee;
-    /** When each transaction was last broadcast, by transaction hash. */
+    /** When this process last broadcast or adopted each transaction, by transaction hash. */
     sentMs: Map<Hex, number>;
     /** A purpose ID is added when enough endpoints have rejected its transaction as too cheap. */
     underpriced: Set<string>;

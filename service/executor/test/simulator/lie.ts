@@ -111,7 +111,7 @@ export function lieOf(seed: number): Lie {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[], by: Random = random) =>
     list[Math.floor(by() * list.length)]!;
-  // A longer `methods` list would assign other methods to most seeds, so eth_simulateV1 is
+  // A longer `methods` list would assign other methods to many seeds, so eth_simulateV1 is
   // separate. Each seed that once found a bug must select the same method as before.
   const drawn = seed % 13 === 5 ? "eth_simulateV1" : methods[seed % methods.length]!;
   const method = seed % 11 === 9 ? "eth_getLogs" : drawn;
