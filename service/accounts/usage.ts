@@ -155,9 +155,9 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
 
 /**
  * Updates `column` of each credential in `seen`. Each statement updates a group of up to 100
- * credentials, and writes the latest time of the group to all of them. Therefore, the stored time
- * of a credential can be later than its actual use. The difference is at most the time since the
- * last successful flush, usually one second.
+ * credentials, and writes the latest time of the group to every credential. Therefore, the stored
+ * time of a credential can be later than its actual use. The difference is at most the time since
+ * the last successful flush, usually one second.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,

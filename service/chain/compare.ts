@@ -40,7 +40,7 @@ type Compared = EndpointChain & {
 };
 
 /**
- * The endpoints are compared at a block that all of them have. This block is `depth` blocks below
+ * The endpoints are compared at a block that every endpoint has. This block is `depth` blocks below
  * the newest block of the endpoint that is farthest behind.
  */
 const depth = 5;

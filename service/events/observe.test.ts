@@ -1,5 +1,5 @@
 // Tests the observer on a local chain. The tests check when it reads an address, which events it
-// saves, and what it does after a reorganization.
+// saves, and which events a reorganization reverts.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

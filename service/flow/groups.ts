@@ -1,5 +1,5 @@
-// Splits long lists into groups, so that other work can run between two groups. Also splits flat
-// lists into the parts of their owners.
+// Splits long lists into groups, so that other work can run between two groups. Also splits a flat
+// list by owner, and interleaves the items of several owners.
 
 /** Splits `items` into groups of at most `size` items, in order. */
 export function* groupsOf<Item>(items: readonly Item[], size: number): Generator<Item[]> {
@@ -32,4 +32,25 @@ export async function inGroups<Item, Found>(
   const found: Found[] = [];
   for (const some of groupsOf(items, size)) found.push(...(await read(some)));
   return found;
+}
+
+/**
+ * Returns the first item of each owner, then the second item of each owner, and so on. So an owner
+ * with many items does not delay the others.
+ *
+ * @param ownerOf returns the owner of an item
+ * @param among compares two items with the same position; by default, such items keep their order
+ */
+export function roundRobin<Item>(
+  items: readonly Item[],
+  ownerOf: (item: Item) => string,
+  among: (a: Item, b: Item) => number = () => 0,
+): Item[] {
+  const counts = new Map<string, number>();
+  const turns = items.map((item) => {
+    const turn = counts.get(ownerOf(item)) ?? 0;
+    counts.set(ownerOf(item), turn + 1);
+    return { item, turn };
+  });
+  return turns.toSorted((a, b) => a.turn - b.turn || among(a.item, b.item)).map(({ item }) => item);
 }

@@ -18,7 +18,6 @@ import type { Range } from "./payment.ts";
 export type Shown = Extract<LogsAnswer, { kind: "shown" }> & { client: EndpointClient };
 type Refused = Extract<LogsAnswer, { kind: "refused" }> & { client: EndpointClient };
 type RangeAnswer = LogsAnswer & { client: EndpointClient };
-type ShownBy = Shown & { client: EndpointClient };
 
 /**
  * The result for a range of blocks. If too few endpoints returned the range's logs, `refusal` is
@@ -38,7 +37,7 @@ export async function readRange(
   count: number,
 ): Promise<RangeReading> {
   const answers = await requestRange(context, range, count);
-  const shown = answers.filter((each): each is ShownBy => each.kind === "shown");
+  const shown = answers.filter((each): each is Shown => each.kind === "shown");
   const refused = answers.filter((each): each is Refused => each.kind === "refused");
   if (shown.length + refused.length === 0) {
     throw new ChainUnavailable(
@@ -94,7 +93,7 @@ function acceptAgreed(answers: RangeAnswer[], count: number): RangeAnswer[] {
   });
 }
 
-function assertOneEnd(shown: readonly ShownBy[]): void {
+function assertOneEnd(shown: readonly Shown[]): void {
   const [first, ...others] = shown;
   const other = others.find(({ end }) => end.hash !== first!.end.hash);
   if (!other) return;

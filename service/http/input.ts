@@ -191,8 +191,9 @@ function invalid(code: string, message: string): InvalidError {
 }
 
 /**
- * Refuses a JSON text with too many fields or values. Counts commas and opening brackets, because
- * each value except the first follows one of them. Stops counting when a limit is exceeded.
+ * Refuses a JSON text with too many fields or values. Counts commas and opening brackets: a
+ * text has at most one value more than it has such characters. Stops counting when a limit is
+ * exceeded.
  *
  * @throws {InvalidError} `too_many_fields` or `too_many_values`
  */

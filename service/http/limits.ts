@@ -29,8 +29,8 @@ export type Limits = {
   headersMsMax: number;
   /**
    * The maximum number of open connections, including idle connections. A new connection above the
-   * limit closes up to 1 % of the connections. The server first closes those that have waited
-   * longest for their clients.
+   * limit closes up to 1 % of the connections: the connections that have waited longest for their
+   * clients.
    */
   connectionsMax: number;
   /** The maximum size of the cache of verified records for lookups, in bytes. */

@@ -89,8 +89,8 @@ export async function findShared(
 }
 
 /**
- * Returns SQL that selects up to `most` later owners of an address, the earliest first. The columns
- * are those of {@link firstOwners}.
+ * Returns SQL that selects up to `most` later owners of an address, the earliest first. Has the
+ * same columns as {@link firstOwners}.
  */
 export const laterOwners = (address: Hex, most: number) =>
   sql`select o.account_id, o.address, o.created_at, r.token, r.chain_id

@@ -5,7 +5,7 @@
 // for the lock, and its later statements see the rows that were committed meanwhile. A plain SQL
 // statement sees only the rows that were committed before it started. The second reason is that a
 // function needs a single round trip. With several round trips, a server that stopped between two
-// of them would block all other servers.
+// round trips would block all other servers.
 
 import { sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";

@@ -2,8 +2,7 @@
 
 import { toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
-import { inGroups } from "../../flow/groups.ts";
-import { roundRobin } from "../../flow/round-robin.ts";
+import { inGroups, roundRobin } from "../../flow/groups.ts";
 import { findRecords, type UnverifiedRecord } from "../../store/find-records.ts";
 import { statementRows } from "../../store/statement-rows.ts";
 import { accountIdPrefix, type Tables } from "../../store/tables.ts";
@@ -74,8 +73,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. `of` selects the jobs of one account that have failed before, or those that have
- * not. With `of`, the query uses the index `executor_jobs_turn`.
+ * Reads due jobs. `of` selects the jobs of one account, either only jobs that have failed before
+ * or only jobs that have not. With `of`, the query uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,

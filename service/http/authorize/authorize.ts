@@ -51,8 +51,8 @@ type Use = keyof typeof uses;
  * Authenticates a request, and returns the account of its credential. Checks these rules in order,
  * and treats an empty header as present.
  *
- * 1. 400 `invalid_request`: the request has both `Authorization` and `X-Client-Id`, or one of them
- *    twice.
+ * 1. 400 `invalid_request`: the request has both `Authorization` and `X-Client-Id`, or repeats
+ *    either header.
  * 2. 401 `unauthorized`: the request has neither header.
  * 3. 403 `api_key_in_browser`: the request has `Authorization: Bearer` and any `Origin`, even an
  *    empty one. The response does not reveal whether the API key is valid.

@@ -168,7 +168,7 @@ describe("a service with two workers and an executor", () => {
     const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
     const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const sockets = [];
-    // The workers get connections in turn, so each of them gets two requests.
+    // The workers get connections in turn, so each worker gets two requests.
     for (let i = 0; i < 4; i++) {
       const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
       socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}${about}`);

@@ -69,9 +69,9 @@ async function whatIsSeen(context: TestContext, urls: string[]) {
 /**
  * Runs `admin chains check`.
  *
- * @returns the exit status, and two lists for each endpoint. The first list contains the methods
- *   whose answers differ from those of other endpoints. The second list contains the methods that
- *   the endpoint refuses
+ * @returns the exit status, and two lists of methods for each endpoint. The first list contains
+ *   the methods for which the endpoint and other endpoints return different answers. The second
+ *   list contains the methods that the endpoint refuses
  */
 async function check(urls: string[]) {
   const file = join(directory, "chains.json");

@@ -38,8 +38,8 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
       .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
   );
   // Skips this check if a reorganization was so deep that it removed final transactions. The chain
-  // may then mine both a removed transaction and the executor's new one. Only one of them has an
-  // effect.
+  // may then mine both a removed transaction and the executor's new one. Only one of the two
+  // transactions has an effect.
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
