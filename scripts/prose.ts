@@ -2,6 +2,8 @@
 //
 //     node scripts/run.js scripts/prose.ts PATH…           lists the phrases in files or folders
 //     node scripts/run.js scripts/prose.ts --sample SEED   draws 100 sentences of each kind
+//
+// A sentence of a sample is complete, with its code, and comes with the sentence before it.
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -64,11 +66,14 @@ const isTitle = (before: string) =>
 const isSuite = (before: string) => /(?<!\.)\bdescribe\(\s*$/.test(before);
 const wordsIn = (text: string) => text.match(/\p{L}[\p{L}’'-]*/gu)?.length ?? 0;
 export const countWords = (passages: readonly Passage[]): number =>
-  passages.reduce((sum, { text }) => sum + wordsIn(text), 0);
+  passages.reduce((sum, { text }) => sum + wordsIn(plain(text)), 0);
+
+const templateCode = new RegExp(inTemplate, "g");
 
 /** Code, paths and addresses of the web are not prose. */
 const plain = (text: string) =>
   text
+    .replace(templateCode, "X")
     .replace(/`[^`\n]*`/g, " X ")
     .replace(/\]\([^)]*\)/g, "]")
     .replace(/https?:\/\/\S+/g, " ");
@@ -76,7 +81,7 @@ const plain = (text: string) =>
 function* readSource(path: string, source: string): Generator<Passage> {
   const make = (kind: Kind, text: string, at: number): Passage => {
     const line = source.slice(0, at).split("\n").length;
-    return { path, line, kind, text: plain(text) };
+    return { path, line, kind, text };
   };
   let comment: { text: string; at: number; end: number } | undefined;
   /** The enclosing suites, outermost first. `end` is the line that closes a suite. */
@@ -97,7 +102,7 @@ function* readSource(path: string, source: string): Generator<Passage> {
       yield make("comments", token.replace(/^\/\*+|\*\/$/g, "").replace(/^\s*\* ?/gm, ""), at);
       continue;
     }
-    const text = token.slice(1, -1).replace(new RegExp(inTemplate, "g"), "X");
+    const text = token.slice(1, -1);
     const before = source.slice(Math.max(0, at - 40), at);
     // A test runner shows a title below the titles of its suites.
     const lineStart = source.lastIndexOf("\n", at - 1) + 1;
@@ -108,8 +113,9 @@ function* readSource(path: string, source: string): Generator<Passage> {
       suites.push({ title: text, at, end: `\n${" ".repeat(indent)}});\n` });
       continue;
     }
-    if (wordsIn(text) < 4 || !/[a-z] [a-z]/.test(text)) continue;
-    if (/className=\{?$/.test(before) || isCode(text)) continue;
+    const prose = plain(text);
+    if (wordsIn(prose) < 4 || !/[a-z] [a-z]/.test(prose)) continue;
+    if (/className=\{?$/.test(before) || isCode(prose)) continue;
     if (isTitle(before)) {
       yield make("titles", [...suites.map(({ title }) => title), text].join(" › "), at);
     } else if (!isTest(path)) yield make("messages", text, at);
@@ -122,7 +128,7 @@ function* readMarkdown(path: string, source: string): Generator<Passage> {
   const text = source.replace(/```[\s\S]*?```/g, (code) => code.replace(/[^\n]/g, ""));
   let line = 1;
   for (const block of text.split(/(\n(?:\s*\n|(?=[-*|#]|\d+\. )))/)) {
-    if (wordsIn(block) > 0) yield { path, line, kind: "docs", text: plain(block) };
+    if (wordsIn(plain(block)) > 0) yield { path, line, kind: "docs", text: block };
     line += block.split("\n").length - 1;
   }
 }
@@ -153,7 +159,7 @@ export function readProse(): Passage[] {
 /** Finds each phrase of a passage that a pattern matches. */
 export const findPhrases = (passage: Passage): Phrase[] =>
   Object.entries(patterns).flatMap(([pattern, expression]) =>
-    [...passage.text.replace(/\s+/g, " ").matchAll(expression)].map(([found]) => ({
+    [...plain(passage.text).replace(/\s+/g, " ").matchAll(expression)].map(([found]) => ({
       ...passage,
       ...{ pattern, found },
     })),
@@ -182,8 +188,11 @@ function sample(seed: number, count: number) {
         text
           .split(/\n\s*- /)
           .flatMap((item) => item.replace(/\s+/g, " ").split(sentenceEnds))
-          .filter((sentence) => wordsIn(sentence) >= 4)
-          .map((sentence) => `${sentence.trim()}   [${path}:${line}]`),
+          .map((sentence, at, all) => {
+            const before = all[at - 1]?.trim();
+            return `${sentence.trim()}   [${path}:${line}]${before ? `   (after: ${before})` : ""}`;
+          })
+          .filter((shown) => wordsIn(plain(shown.split("   [")[0]!)) >= 4),
       );
     const random = openRandom(seed);
     console.log(`\n## ${kind}: ${Math.min(count, sentences.length)} of ${sentences.length}\n`);
