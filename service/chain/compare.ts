@@ -6,7 +6,7 @@ import type { Hex } from "executable-address";
 import { toQuantity, transferTopic } from "executable-address/status";
 import { numberToHex } from "viem/utils";
 import { requestTimeoutMs } from "./rpc/chain-rpc.ts";
-import { type Endpoint, type EndpointChain, httpEndpoint } from "./rpc/endpoint.ts";
+import { type Endpoint, type EndpointChain, openEndpoints } from "./rpc/endpoint.ts";
 import {
   type Answer,
   type Block,
@@ -54,9 +54,7 @@ export async function compareEndpoints(
   { rpcUrls: urls, tokens, ...chain }: Compared,
   factory: Hex,
 ): Promise<Comparison[]> {
-  const endpoints = urls.map((url, index) =>
-    httpEndpoint(`${index}`, url, { timeoutMs: requestTimeoutMs }, chain),
-  );
+  const endpoints = openEndpoints(chain, urls, { timeoutMs: requestTimeoutMs });
   const ask = (calls: Call[]) =>
     Promise.all(endpoints.map((each) => each.ask(calls).catch(() => undefined)));
   const heads = await Promise.all(

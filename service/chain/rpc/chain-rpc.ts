@@ -5,7 +5,7 @@
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
-import { type Endpoint, type EndpointChain, httpEndpoint } from "./endpoint.ts";
+import { type Endpoint, type EndpointChain, openEndpoints } from "./endpoint.ts";
 import {
   type EndpointRecord,
   openRecord,
@@ -49,9 +49,7 @@ export function openChainRpc(
   now = () => performance.now(),
   chain?: EndpointChain,
 ): ChainRpc {
-  const endpoints = urls.map((url, index) =>
-    httpEndpoint(`${index}:${new URL(url).host}`, url, { timeoutMs: requestTimeoutMs }, chain),
-  );
+  const endpoints = openEndpoints(chain, urls, { timeoutMs: requestTimeoutMs });
   const names = endpoints.map(({ name }) => name).join(" or ");
   const source = `${chain ? `chain ${chain.chainId}` : "the chain"} (${names})`;
   const heads = openHeads((method, params) => rpc.request(method, params), now, source);

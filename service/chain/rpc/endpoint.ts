@@ -304,18 +304,17 @@ export type Transport = (calls: readonly Call[], timeoutMs: number) => Promise<R
  * Sends the user name and password of `url` in a header (RFC 7617). `fetch` refuses URLs that
  * contain them.
  */
-function httpTransport(url: string): Transport {
+function httpTransport(name: string, url: string): Transport {
   const bare = new URL(url);
   const { username, password } = bare;
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   const authorization = user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
   [bare.username, bare.password] = ["", ""];
-  return (calls, timeoutMs) => post(bare.href, authorization, calls, timeoutMs);
+  return (calls, timeoutMs) => post({ name, url: bare.href, authorization }, calls, timeoutMs);
 }
 
 async function post(
-  url: string,
-  authorization: string | undefined,
+  { name, url, authorization }: { name: string; url: string; authorization: string | undefined },
   calls: readonly Call[],
   timeoutMs: number,
 ): Promise<Response> {
