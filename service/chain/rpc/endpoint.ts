@@ -70,17 +70,18 @@ export function httpEndpoint(
   const key = `${chain?.chainId} ${url}`;
   const pace = providers.get(key)?.pace ?? openPace(clock.now, chain?.callsPerSecond?.[url]);
   if (chain) providers.set(key, { name, ...chain, ...providers.get(key), pace });
-  return openEndpoint({ name, transport: httpTransport(url), pace }, clock, options);
+  return openEndpoint({ name, transport: httpTransport(name, url), pace }, clock, options);
 }
 
 /**
  * Opens the endpoints of a chain. Names consist of position and host, because the URL's path can
  * contain an API key.
  *
+ * @param chain as in {@link httpEndpoint}
  * @param what a prefix for the names
  */
 export const openEndpoints = (
-  chain: EndpointChain,
+  chain: EndpointChain | undefined,
   urls: readonly string[],
   options: EndpointOptions,
   what = "",
@@ -331,7 +332,7 @@ async function post(
   });
   const { status, ok, headers } = response;
   const [retryAfter, date] = [headers.get("retry-after") ?? "", headers.get("date") ?? ""];
-  if (ok) return { status, retryAfter, date, body: JSON.parse(await readText(response)) };
+  if (ok) return { status, retryAfter, date, body: JSON.parse(await readText(name, response)) };
   await response.body?.cancel();
   return { status, retryAfter, date, body: undefined };
 }
@@ -342,13 +343,14 @@ async function post(
  */
 const responseBytesMax = 32 * 2 ** 20;
 
-async function readText({ body }: globalThis.Response): Promise<string> {
+async function readText(name: string, { body }: globalThis.Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
     if (bytes > responseBytesMax) {
-      const message = `expected a response of at most ${responseBytesMax} bytes, found more`;
+      const wanted = `expected a response of at most ${responseBytesMax} bytes`;
+      const message = `${name}: ${wanted}, found at least ${bytes}`;
       throw new ChainUnavailable(message, { isReached: true });
     }
     chunks.push(chunk);
