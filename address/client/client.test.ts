@@ -222,7 +222,8 @@ describe("client.lookup", () => {
     );
     once({ status: 404, body: "<html>not found</html>" });
     await assert.rejects(client().lookup(shop), {
-      message: "unexpected_answer: HTTP 404: unknown response; check that baseUrl ends in /v1",
+      message:
+        /: GET \/address\/0x\w{40}: unknown response with status 404; .*baseUrl ends in \/v1$/,
     });
   });
 

@@ -93,7 +93,17 @@ describe("a call that fails", () => {
     const error = await client.chains().catch((error) => error);
     assert.ok(error instanceof NetworkError);
     assert.equal(error.kind, "unreachable");
+    assert.equal(error.message, "GET /chains: no response arrived from the service");
     assert.ok(error.cause instanceof Error);
+  });
+
+  test("a call throws an `interrupted` error if the body ends with an error", async () => {
+    const cause = new Error("reset");
+    const body = () => new ReadableStream({ start: (stream) => stream.error(cause) });
+    const fetch = async () => new Response(body());
+    const client = createClient({ baseUrl, fetch, retriesMax: 0 });
+    const message = "GET /chains: the response was interrupted";
+    await assert.rejects(client.chains(), { kind: "interrupted", message, cause });
   });
 
   test("a call throws a `redirected` error instead of following a redirect", async () => {
@@ -102,6 +112,7 @@ describe("a call that fails", () => {
       once({ status, headers: { Location: "/v1/chains" }, body: "" });
       const error = await client.create(sample).catch((error) => error);
       assert.ok(error instanceof NetworkError && error.kind === "redirected", String(error));
+      assert.equal(error.message, "POST /address/create: the service redirects this request");
     }
     assert.equal(seen.length, 5);
   });
@@ -240,7 +251,7 @@ describe("the options of a client and of its calls", () => {
     assert.equal(seen.length, 1);
     const slow = open({ fetch: (_, init) => aborted(init?.signal) });
     await assert.rejects(slow.chains({ retries: 0, timeoutMs: 5 }), {
-      message: "no complete response within 5 ms",
+      message: "GET /chains: no complete response within 5 ms",
     });
     const reason = new Error("enough");
     await assert.rejects(slow.chains({ signal: AbortSignal.abort(reason) }), reason);

@@ -105,13 +105,13 @@ export const backoffMs = (retries: number): number =>
   firstBackoffMs * 2 ** Math.min(retries, 5) * (1 - Math.random() / 2);
 
 async function attempt(transport: Transport, request: Request, number: number): Promise<unknown> {
-  const deadline = startDeadline(transport.timeoutMs, request.signal);
+  const deadline = startDeadline(transport.timeoutMs, request);
   let response: HttpResponse | undefined;
   try {
     response = await fetchOnce(transport, request, deadline.signal, number);
     const answer = parseJson(await readText(response));
     if (response.ok && answer !== undefined) return answer;
-    throw toError(response, answer);
+    throw toError(request, response, answer);
   } catch (error) {
     throw withRequestId(deadline.explain(error, response !== undefined), response);
   } finally {
@@ -147,7 +147,7 @@ export async function fetchOnce(
   notify(transport.onResponse, { ...info, status, requestId, headers, elapsedMs });
   if (type !== "opaqueredirect" && (status < 300 || status > 399)) return response;
   discard(response);
-  throw new NetworkError("redirected", `the service redirects ${request.method} ${request.path}`);
+  throw new NetworkError("redirected", `${placeOf(request)}: the service redirects this request`);
 }
 
 /** Calls a hook and ignores its exceptions. A logging error must not fail a payment. */
@@ -157,9 +157,14 @@ function notify<Info>(hook: ((info: Info) => void) | undefined, info: Info): voi
   } catch {}
 }
 
+/** Names a request in error messages. */
+const placeOf = ({ method, path }: Request): string => `${method} ${path}`;
+
 /** Limits an attempt by a timeout and the caller's signal. */
-export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
-  const late = (ms: number) => new NetworkError("timeout", `no complete response within ${ms} ms`);
+export function startDeadline(timeoutMs: number, request: Request) {
+  const { signal: caller } = request;
+  const late = (ms: number) =>
+    new NetworkError("timeout", `${placeOf(request)}: no complete response within ${ms} ms`);
   const bound = startBound(caller, timeoutMs, late);
   return {
     ...bound,
@@ -171,10 +176,10 @@ export function startDeadline(timeoutMs: number, caller: Signal | undefined) {
       if (error instanceof ClientError) return error;
       if (caller?.aborted) return caller.reason;
       if (bound.signal.reason instanceof NetworkError) return bound.signal.reason;
-      const [kind, message] = hasAnswer
+      const [kind, what] = hasAnswer
         ? (["interrupted", "the response was interrupted"] as const)
         : (["unreachable", "no response arrived from the service"] as const);
-      return new NetworkError(kind, message, { cause: error });
+      return new NetworkError(kind, `${placeOf(request)}: ${what}`, { cause: error });
     },
   };
 }
@@ -245,7 +250,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** Converts a response that is not a success to an error. */
-export function toError(response: HttpResponse, answer: unknown): ServiceError {
+export function toError(request: Request, response: HttpResponse, answer: unknown): ServiceError {
   const { status, headers } = response;
   const hint = status === 404 ? "; check that baseUrl ends in /v1" : "";
   const refusal = parseRefusal((answer as { error?: unknown } | null | undefined)?.error);
@@ -253,7 +258,7 @@ export function toError(response: HttpResponse, answer: unknown): ServiceError {
     status,
     refusal ?? {
       code: "unexpected_answer",
-      message: `HTTP ${status}: unknown response${hint}`,
+      message: `${placeOf(request)}: unknown response with status ${status}${hint}`,
       issues: [],
     },
     readRetryAfterSeconds(headers.get("Retry-After") ?? "", headers.get("Date") ?? ""),

@@ -214,17 +214,19 @@ async function* readEvents(
   transport: Transport,
   { path, lastId, silenceMs, signal }: StreamRequest,
 ): AsyncGenerator<ServerEvent, void, undefined> {
-  const deadline = startDeadline(transport.timeoutMs, signal);
+  const headers = {
+    Accept: "text/event-stream",
+    ...(lastId === undefined ? {} : { "Last-Event-ID": lastId }),
+  };
+  const request = { method: "GET", path, headers, signal } as const;
+  const deadline = startDeadline(transport.timeoutMs, request);
   let response: HttpResponse | undefined;
   try {
-    const headers = {
-      Accept: "text/event-stream",
-      ...(lastId === undefined ? {} : { "Last-Event-ID": lastId }),
-    };
-    response = await fetchOnce(transport, { method: "GET", path, headers }, deadline.signal);
+    response = await fetchOnce(transport, request, deadline.signal);
     const type = response.headers.get("Content-Type") ?? "";
-    if (!response.ok) throw toError(response, parseJson(await readText(response)));
-    if (!/^text\/event-stream\b/i.test(type) || !response.body) throw toError(response, undefined);
+    if (!response.ok) throw toError(request, response, parseJson(await readText(response)));
+    if (!/^text\/event-stream\b/i.test(type) || !response.body)
+      throw toError(request, response, undefined);
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
     const parse = newParser();
@@ -234,7 +236,7 @@ async function* readEvents(
       if (done) return;
       deadline.restart(silenceMs);
       const events = parse(decoder.decode(value, { stream: true }));
-      if (!events) throw toError(response, undefined);
+      if (!events) throw toError(request, response, undefined);
       yield* events;
     }
   } catch (error) {
