@@ -65,12 +65,12 @@ function serverSettings({ read, optional, secret, faults }: Readers) {
 }
 
 function limitSettings({ read }: Readers): Limits {
-  const within = (min: number, max: number) => (name: string, byDefault: number) =>
+  const between = (min: number, max: number) => (name: string, byDefault: number) =>
     read(name, wholeNumber(min, max), byDefault);
-  const atOnce = within(1, 1_000_000);
-  const orNone = within(0, 10_000_000);
+  const atOnce = between(1, 1_000_000);
+  const orNone = between(0, 10_000_000);
   const usual = defaultLimits;
-  const seconds = within(1, usual.expirySecondsMax);
+  const seconds = between(1, usual.expirySecondsMax);
   return {
     headersMsMax: usual.headersMsMax,
     expirySecondsMin: seconds("EXPIRY_SECONDS_MIN", usual.expirySecondsMin),
@@ -79,8 +79,8 @@ function limitSettings({ read }: Readers): Limits {
     lookupsInFlightMax: atOnce("LOOKUPS_IN_FLIGHT_MAX", usual.lookupsInFlightMax),
     addressesPerAccountDay: orNone("ADDRESSES_PER_ACCOUNT_DAY", usual.addressesPerAccountDay),
     simulationCallsPerMinute: orNone("SIMULATION_CALLS_PER_MINUTE", usual.simulationCallsPerMinute),
-    connectionsMax: within(16, 1_000_000)("CONNECTIONS_MAX", usual.connectionsMax),
-    lookupCacheBytesMax: within(0, 2 ** 40)("LOOKUP_CACHE_BYTES", usual.lookupCacheBytesMax),
+    connectionsMax: between(16, 1_000_000)("CONNECTIONS_MAX", usual.connectionsMax),
+    lookupCacheBytesMax: between(0, 2 ** 40)("LOOKUP_CACHE_BYTES", usual.lookupCacheBytesMax),
   };
 }
 

@@ -6,7 +6,7 @@
 import { sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
 import { together } from "../flow/together.ts";
-import { within } from "../flow/wait.ts";
+import { withTimeout } from "../flow/wait.ts";
 import type { Store } from "../store/store.ts";
 
 /** Allows one request per `intervalMs` on average, and up to `burst` requests after idle time. */
@@ -194,7 +194,7 @@ const pruneIntervalMs = 600_000;
 export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): Limiter {
   let prunedAtMs = performance.now();
   const judge = async (requests: LimitedRequest[]): Promise<LimitVerdict[]> => {
-    const rows = await within(
+    const rows = await withTimeout(
       answerTimeoutMs,
       spend(store, countByKey(requests), nowMicros?.()),
       late,

@@ -5,7 +5,11 @@
  *
  * @param late returns the error to throw; `promise` is not canceled
  */
-export function within<Done>(ms: number, promise: Promise<Done>, late: () => Error): Promise<Done> {
+export function withTimeout<Done>(
+  ms: number,
+  promise: Promise<Done>,
+  late: () => Error,
+): Promise<Done> {
   let timer: NodeJS.Timeout | undefined;
   const end = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(late()), ms);

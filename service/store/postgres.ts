@@ -14,7 +14,7 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
-import { within } from "../flow/wait.ts";
+import { withTimeout } from "../flow/wait.ts";
 import { deriveColumns, foldReference } from "./columns.ts";
 import { migrate, type Rooms } from "./migrate.ts";
 import { ownFactory, storedRecordJson } from "./record.ts";
@@ -318,7 +318,7 @@ function readTogether<Row>(pool: pg.Pool, { name, postgres }: KeyedQuery) {
 }
 
 const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
-  within(
+  withTimeout(
     answerMsMax,
     answer,
     () => new UnavailableError(`PostgreSQL: no response within ${answerMsMax} ms`),

@@ -41,7 +41,7 @@ export type Rule = {
   share: typeof share;
 };
 
-const slots: Rule["slots"] = {
+const laneSlots: Rule["slots"] = {
   0: { all: 1_024, endpoint: 4 },
   1: { all: 1_024, endpoint: 1 },
   2: { all: 64, endpoint: 1 },
@@ -129,7 +129,7 @@ export function recentUse() {
 function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used: number): boolean {
   return isWithinShare(
     (inProgress.byId.get(accountId) ?? 0) + used,
-    slots[lane].all - inProgress.all,
+    laneSlots[lane].all - inProgress.all,
   );
 }
 
@@ -182,11 +182,11 @@ function share<One extends Due>(
 ): (One & { room: number })[] {
   const given = new Map<One, number>();
   const hasRoom = (one: One) =>
-    (byId.get(one.id) ?? 0) + (given.get(one) ?? 0) < slots[lane].endpoint;
+    (byId.get(one.id) ?? 0) + (given.get(one) ?? 0) < laneSlots[lane].endpoint;
   const accounts = [...Map.groupBy(due.filter(hasRoom), ({ accountId }) => accountId)].map(
     ([id, turns]) => ({ load: (byId.get(id) ?? 0) + usedBy(id), turns }),
   );
-  let free = slots[lane].all - all;
+  let free = laneSlots[lane].all - all;
   for (let count = 0; count < most; count++) {
     const next = leastLoaded(accounts);
     if (!next || !isWithinShare(next.load, free)) break;
@@ -214,4 +214,7 @@ function leastLoaded<Account extends { load: number; turns: unknown[] }>(
   return least;
 }
 
-export const threeLanes: Rule = { slots, standingAfter, mayHaveMore, mayChangeLane, share };
+export const threeLanes: Rule = {
+  slots: laneSlots,
+  ...{ standingAfter, mayHaveMore, mayChangeLane, share },
+};

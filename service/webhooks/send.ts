@@ -4,7 +4,7 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { readRetryAfterSeconds } from "executable-address/client";
-import { within } from "../flow/wait.ts";
+import { withTimeout } from "../flow/wait.ts";
 import { resolveTarget, type Targets } from "./guard.ts";
 
 /**
@@ -39,7 +39,7 @@ export const sender =
     const stopping = new AbortController();
     try {
       const answered = post(url, targets, headers, body, stopping.signal);
-      return { ...(await within(timeoutMs, answered, late)), latencyMs: latencyMs() };
+      return { ...(await withTimeout(timeoutMs, answered, late)), latencyMs: latencyMs() };
     } catch (error) {
       const answer = describeError(error);
       return { status: null, answer, latencyMs: latencyMs(), retryAfterSeconds: null };

@@ -164,7 +164,7 @@ function findStrictest(limits: readonly Limit[], nowMs: number) {
 /** Counts the calls of the last ten seconds. */
 function openWindow(now: () => number) {
   const sent: { atMs: number; method: string; calls: number }[] = [];
-  const within = (ms: number, method: string | undefined) => {
+  const recentCalls = (ms: number, method: string | undefined) => {
     const first = sent.findIndex(({ atMs }) => now() - atMs < ms);
     const recent = first === -1 ? [] : sent.slice(first);
     return method === undefined ? recent : recent.filter((each) => each.method === method);
@@ -178,10 +178,10 @@ function openWindow(now: () => number) {
     },
     /** The number of calls in the last `ms`, for one method or for all. */
     count: (ms: number, method: string | undefined): number =>
-      within(ms, method).reduce((sum, { calls }) => sum + calls, 0),
+      recentCalls(ms, method).reduce((sum, { calls }) => sum + calls, 0),
     /** The age of the oldest call in the last `ms`, or 0 if there was none. */
     oldestMs(ms: number, method: string | undefined): number {
-      const [oldest] = within(ms, method);
+      const [oldest] = recentCalls(ms, method);
       return oldest ? now() - oldest.atMs : 0;
     },
   };

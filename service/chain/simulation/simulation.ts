@@ -22,7 +22,7 @@ import {
 import { getAddress, hexToBigInt, isAddressEqual, isHex, size, sliceHex } from "viem/utils";
 import { recalled } from "../../flow/cache.ts";
 import { openGate } from "../../flow/gate.ts";
-import { within } from "../../flow/wait.ts";
+import { withTimeout } from "../../flow/wait.ts";
 import type { Token } from "../chains.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { askAt, callAt, oneAt, type StateOverrides } from "../rpc/chain-rpc.ts";
@@ -189,7 +189,7 @@ export function openSimulations(
     });
   const read = (subject: StatusSubject) => chain.rpc.heads.at((block) => at(block, subject));
   const late = () => new ChainUnavailable(`not simulated within ${waitMsMax} ms`);
-  return (subject) => within(waitMsMax, read(subject), late).catch(unread);
+  return (subject) => withTimeout(waitMsMax, read(subject), late).catch(unread);
 }
 
 const tooLate = (waitedMs: number, waitMsMax: number): string =>

@@ -6,7 +6,7 @@ import { type Hex, requestedAmount } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
 import { findName } from "../../accounts/names.ts";
-import { within } from "../../flow/wait.ts";
+import { withTimeout } from "../../flow/wait.ts";
 import { findCreators } from "../../store/find-records.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/read.ts";
@@ -64,7 +64,9 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const requester =
       requesterOf(intent, labels) ?? (await creatorName(address.toLowerCase() as Hex));
     const where = chain?.name ?? `chain ${intent.chainId}`;
-    const state = await within(statusMsMax, statuses.read(subject), late).catch(() => undefined);
+    const state = await withTimeout(statusMsMax, statuses.read(subject), late).catch(
+      () => undefined,
+    );
     const facts = {
       requester,
       labels: labelsOf(intent, labels),
