@@ -18,7 +18,7 @@ export const transactionsCall = (block: number): Call => ({
 });
 
 /** The transaction that used a nonce. `shown` is the transaction as the node returned it. */
-type Spender = { nonce: number; hash: Hex; shown: unknown };
+export type Spender = { nonce: number; hash: Hex; shown: unknown };
 
 /**
  * Returns the transactions of `account` in a block, sorted by nonce. Returns undefined if `block`

@@ -23,7 +23,7 @@ import {
   resultOf,
 } from "../../chain/rpc/json-rpc.ts";
 import { agreed } from "../../chain/rpc/view.ts";
-import { nonceCall, spendersIn, transactionsCall } from "../../chain/used-nonces.ts";
+import { nonceCall, type Spender, spendersIn, transactionsCall } from "../../chain/used-nonces.ts";
 import { dayOf, daySeconds, midnightAfter } from "../../flow/days.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { waitUntil } from "../ledger/postpone.ts";
@@ -108,11 +108,7 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
       const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
       if (found?.[0]?.nonce !== nonce) break;
       for (const each of found) {
-        const adopted = await describe(pass, each.shown, block);
-        // A transaction that the key has not signed is a deposit from another chain. A deposit pays
-        // no gas on this chain.
-        if (!adopted) await recordForeign(pass, each.nonce, 0n, []);
-        else await adopt(pass, adopted, []);
+        await recordSpender(pass, each, block, []);
         next = each.nonce + 1;
       }
     }
@@ -180,14 +176,8 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   const found = spenders?.find(({ nonce }) => nonce === purpose.nonce);
   if (!found || purpose.transactions.some(({ hash }) => hash === found.hash)) return false;
   const updates = purpose.addresses.map((address) => waitUntil(address, nowSeconds, "nonce_taken"));
-  const adopted = await describe(pass, found.shown, block);
-  if (adopted) await adopt(pass, adopted, updates);
-  else {
-    // A transaction that the key has not signed is a deposit from another chain. A deposit pays no
-    // gas on this chain.
-    await recordForeign(pass, purpose.nonce, 0n, updates);
-    parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: found.hash });
-  }
+  const isSigned = await recordSpender(pass, found, block, updates);
+  if (!isSigned) parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: found.hash });
   return true;
 }
 
@@ -330,6 +320,24 @@ function readVaults(data: Hex, factory: Hex) {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Adopts a transaction that the key has signed. Any other transaction is a deposit from another
+ * chain. A deposit pays no gas on this chain, so only its nonce is recorded.
+ *
+ * @returns whether the key has signed the transaction
+ */
+async function recordSpender(
+  pass: Pass<SendMemory>,
+  { nonce, shown }: Spender,
+  block: number,
+  updates: readonly JobUpdate[],
+): Promise<boolean> {
+  const adopted = await describe(pass, shown, block);
+  if (adopted) await adopt(pass, adopted, updates);
+  else await recordForeign(pass, nonce, 0n, updates);
+  return adopted !== undefined;
 }
 
 async function adopt(
