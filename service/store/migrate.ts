@@ -53,10 +53,10 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
 
 /**
  * How long a migration waits for a table's lock before it pauses and tries again. All later
- * statements on this table wait for the migration. The statements of a running service fail after 3
- * s.
+ * statements on this table wait for the migration. This time must be shorter than the `lockMsMax`
+ * of postgres.ts. Otherwise, the statements of a running service would fail.
  */
-const lockMsMax = 1_000;
+const migrationLockMsMax = 1_000;
 const pauseMs = 2_000;
 const lockTriesMax = 100;
 
@@ -81,7 +81,7 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst();
       if (!inserted.numInsertedOrUpdatedRows) return;
-      await limitLockWait(transaction, lockMsMax);
+      await limitLockWait(transaction, migrationLockMsMax);
       for (const statement of statements) await statement.execute(transaction);
     });
     return true;
@@ -92,7 +92,8 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
   }
 }
 
-const lockNotAvailable = "55P03";
+/** The SQLSTATE code after a statement has waited too long for a lock. */
+export const lockNotAvailable = "55P03";
 
 /**
  * Returns a digest of a migration's statements in both dialects. The digest is part of the

@@ -16,7 +16,7 @@ import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
 import { withTimeout } from "../flow/wait.ts";
 import { deriveColumns, foldReference } from "./columns.ts";
-import { migrate, type Rooms } from "./migrate.ts";
+import { lockNotAvailable, migrate, type Rooms } from "./migrate.ts";
 import { ownFactory, storedRecordJson } from "./record.ts";
 import {
   type CorruptError,
@@ -73,11 +73,9 @@ const lockMsMax = 3_000;
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
-/**
- * The SQLSTATE codes `lock_not_available` (after {@link lockMsMax}) and `query_canceled` (after
- * {@link statementMsMax}).
- */
-const timeouts = new Set(["55P03", "57014"]);
+/** The SQLSTATE code after a statement has run for {@link statementMsMax}. */
+const queryCanceled = "57014";
+const timeouts = new Set([lockNotAvailable, queryCanceled]);
 
 /** @param url `postgres://…`; the role must be able to create tables */
 export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
