@@ -91,8 +91,8 @@ type ExecutorDesk = {
    */
   nameTokens(named: NewNames): Promise<NamedFate[]>;
   /**
-   * Returns the gas costs of an account, with one row per chain and day. Returns at most 31 rows,
-   * newest first. dashboard/answers.ts describes the fields.
+   * Returns the newest gas costs of an account, with one row per chain and day. The newest day is
+   * first. dashboard/answers.ts describes the fields.
    */
   readGasSpent(accountId: string): Promise<GasDay[]>;
 };

@@ -162,7 +162,7 @@ async function saveAccountDay(
 /** The maximum number of rows per account: enough for a month on one chain. */
 const rowsMax = 31;
 
-/** Returns an account's newest 31 rows, one per day and chain. Amounts are in wei, decimal. */
+/** Returns an account's newest rows, one per day and chain. Amounts are in wei, decimal. */
 export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
   const rows = await db
     .selectFrom("executor_account_spending")

@@ -78,7 +78,7 @@ const gasDay = object({
 
 const spendingAccount = object({
   ...account.properties,
-  /** The newest 31 rows, newest day first. */
+  /** The newest rows, newest day first. */
   gasSpent: list(gasDay),
 });
 export type SpendingAccount = TypeOf<typeof spendingAccount>;
