@@ -277,9 +277,9 @@ export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
 /**
  * Returns the endpoints to call in the next poll. Omits endpoints that failed recently, because
  * waiting for their timeout would delay the poll. If all endpoints failed recently, returns all
- * endpoints.
+ * endpoints. Each call counts as a poll, and therefore shortens the penalties.
  */
-export function willing({ all }: NetworkState): EndpointRecord[] {
+export function takeWilling({ all }: NetworkState): EndpointRecord[] {
   for (const { penalty } of all.map(write)) {
     if (penalty.polls > 0) penalty.polls--;
     else penalty.last = Math.floor(penalty.last / 2);

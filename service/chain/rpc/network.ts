@@ -26,7 +26,7 @@ import {
   recordHealthy,
   scoreOf,
   takeChainCheck,
-  willing,
+  takeWilling,
 } from "./endpoint-record.ts";
 import {
   type Block,
@@ -37,7 +37,7 @@ import {
   resultOf,
 } from "./json-rpc.ts";
 import { lateAfterMs, lateMsMin, openRound, type Round } from "./round.ts";
-import { agreed, type View, viewOf } from "./view.ts";
+import { agreed, comparableBlock, type View, viewOf } from "./view.ts";
 
 export type Network = {
   /**
@@ -65,9 +65,9 @@ export function openNetwork(
   const state = { chainId, all: endpoints.map(openRecord), report, clock, sleep };
   let turn = 0;
   return {
-    openView: () => openView(state, openHeadRound(state), willing(state)),
+    openView: () => openView(state, openHeadRound(state), takeWilling(state)),
     async openNewView(head) {
-      const endpoints = [...willing(state)];
+      const endpoints = [...takeWilling(state)];
       const [first] = endpoints.splice(turn++ % endpoints.length, 1);
       const round = openHeadRound(state);
       round.ask(first!);
@@ -191,7 +191,7 @@ async function findAgreedHead(
     const showing = alive.filter(({ head }) => head.number >= number);
     if (showing.length < quorum) continue;
     const blocks = await readBlockOfEach(state, showing, number, quorum);
-    const texts = blocks.map((block) => block && JSON.stringify({ ...block, ...wei(block) }));
+    const texts = blocks.map((block) => block && comparableBlock(block));
     const places = agreed(texts, quorum);
     if (!places || places.length < quorum) continue;
     showing.forEach(({ record }, place) => {
@@ -202,11 +202,6 @@ async function findAgreedHead(
   }
   return reached;
 }
-
-const wei = ({ baseFee, gasLimit }: Block) => ({
-  baseFee: String(baseFee),
-  gasLimit: String(gasLimit),
-});
 
 function readBlockOfEach(
   state: NetworkState,

@@ -1,7 +1,7 @@
 // Sends transactions to the relays that the operator configured (`sendUrls`).
 
 import type { Endpoint } from "./endpoint.ts";
-import { ask, type NetworkEvent, openRecord, willing } from "./endpoint-record.ts";
+import { ask, type NetworkEvent, openRecord, takeWilling } from "./endpoint-record.ts";
 import type { Answer, Call } from "./json-rpc.ts";
 import type { NetworkTime } from "./network.ts";
 
@@ -29,7 +29,7 @@ export function openRelays(
   return {
     count: endpoints.length,
     async send(calls) {
-      const endpoints = willing(state).filter(({ endpoint }) => !endpoint.isPaused?.(calls));
+      const endpoints = takeWilling(state).filter(({ endpoint }) => !endpoint.isPaused?.(calls));
       const found = endpoints.map(
         ({ endpoint }): RelayAnswer => ({ rpc: endpoint.name, answers: undefined }),
       );

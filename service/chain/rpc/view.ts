@@ -275,14 +275,16 @@ export function comparableText(method: string, answer: Answer): string | undefin
   if (!("result" in answer)) return undefined;
   const { result } = answer;
   try {
-    if (method === "eth_getBlockByNumber") return JSON.stringify(blockOf(result), plain);
+    if (method === "eth_getBlockByNumber") return comparableBlock(blockOf(result));
   } catch {
     // The answer is not a block, so the complete answer is compared.
   }
   return JSON.stringify(result).toLowerCase();
 }
 
-const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
+/** Returns equal texts for equal blocks. */
+export const comparableBlock = (block: Block): string =>
+  JSON.stringify(block, (_key, value) => (typeof value === "bigint" ? `${value}` : value));
 
 /**
  * Finds the value with the most votes. If there are votes for different values, the most frequent
