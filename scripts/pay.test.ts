@@ -29,10 +29,7 @@ async function startService(t: TestContext, status: number, body: unknown) {
   return `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
 }
 
-/**
- * Writes `demo` to the file that `npm run pay` reads, tries to pay `address`, and returns the
- * error.
- */
+/** Writes `demo` to the input file of `npm run pay`, and tries to pay. Returns the error. */
 async function refusal(
   t: TestContext,
   demo: object | undefined,

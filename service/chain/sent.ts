@@ -14,8 +14,9 @@ import {
   transferOf,
 } from "executable-address/status";
 import { decodeAbiParameters, parseAbiParameters } from "viem/utils";
+import { sleepUnref } from "../flow/wait.ts";
 import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";
-import { type Endpoint, timer } from "./rpc/endpoint.ts";
+import type { Endpoint } from "./rpc/endpoint.ts";
 import { type Answer, type Call, hexData, parseLog, quantity } from "./rpc/json-rpc.ts";
 import { openNetwork } from "./rpc/network.ts";
 import type { View } from "./rpc/view.ts";
@@ -134,7 +135,7 @@ const returnGas = 700_000;
 export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoint[]): SentReader {
   const network = openNetwork(chainId, endpoints, () => {}, {
     clock: () => performance.now(),
-    sleep: timer,
+    sleep: sleepUnref,
   });
   let turn = 0;
   return async (subject, terms, query) => {

@@ -61,9 +61,9 @@ export type Parts = {
    * Waits between two polls. With a WebSocket, the wait can take longer than `ms`, until an
    * endpoint reports a new block (chain/rpc/heads-by-websocket.ts).
    */
-  sleep: (ms: number) => Promise<void>;
+  waitForPoll: (ms: number) => Promise<void>;
   /** Waits for `ms` milliseconds. */
-  timer: (ms: number) => Promise<void>;
+  sleep: (ms: number) => Promise<void>;
   /** Waits until other tasks of the process have run. */
   yieldTurn: () => Promise<void>;
   report: (event: ExecutorEvent) => void;

@@ -93,10 +93,10 @@ export type Memory = {
   UnknownNonces;
 
 export function openMemory(parts: Parts): Memory {
-  const { chain, endpoints, relays, report, clock, timer, tuning } = parts;
+  const { chain, endpoints, relays, report, clock, sleep, tuning } = parts;
   return {
-    network: openNetwork(chain.chainId, endpoints, report, { clock, sleep: timer }),
-    relays: openRelays(chain.chainId, relays, report, { clock, sleep: timer }),
+    network: openNetwork(chain.chainId, endpoints, report, { clock, sleep }),
+    relays: openRelays(chain.chainId, relays, report, { clock, sleep }),
     pace: openBlockPace(tuning.pollMs),
     follow: openFollowMemory(),
     lease: { fence: undefined, isUnchanged: openLeaseWatch(clock) },
@@ -127,7 +127,8 @@ export async function run(parts: Parts, stopping: { readonly aborted: boolean })
       const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       parts.report({ kind: "pass_failed", message });
     }
-    if (!stopping.aborted) await parts.sleep(parts.tuning.pollMs * (0.9 + parts.random() / 5));
+    if (!stopping.aborted)
+      await parts.waitForPoll(parts.tuning.pollMs * (0.9 + parts.random() / 5));
   }
   const { fence } = memory.lease;
   if (fence) await parts.ledger.releaseLease(fence).catch(() => {});

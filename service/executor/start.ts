@@ -7,8 +7,9 @@ import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
-import { openEndpoints, timer } from "../chain/rpc/endpoint.ts";
+import { openEndpoints } from "../chain/rpc/endpoint.ts";
 import { followHeads } from "../chain/rpc/heads-by-websocket.ts";
+import { sleepUnref } from "../flow/wait.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { openReports } from "./events.ts";
@@ -107,8 +108,8 @@ export function openParts(
       signers,
       clock: performance.now.bind(performance),
       random: Math.random,
-      sleep: heads.wait,
-      timer,
+      waitForPoll: heads.wait,
+      sleep: sleepUnref,
       yieldTurn: setImmediate,
       hasWebSocket: chain.wsUrls.length > 0,
       ...parts.listenersOf?.(chain.chainId),

@@ -1,4 +1,6 @@
-// Timeouts of promises, and delays before retries.
+// Timeouts of promises, waits, and delays before retries.
+
+import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * Returns the result of `promise`, or throws if it takes longer than `ms` milliseconds.
@@ -16,6 +18,9 @@ export function withTimeout<Done>(
   });
   return Promise.race([promise, end]).finally(() => clearTimeout(timer));
 }
+
+/** Resolves after `ms` milliseconds. The wait does not keep the process alive. */
+export const sleepUnref = (ms: number): Promise<void> => sleep(ms, undefined, { ref: false });
 
 /**
  * Returns how long to wait after attempt number `attempt`, which starts at 1. The time doubles with

@@ -85,7 +85,10 @@ export const refuseFields =
     if (!body && request.body !== undefined) parseInput(noFields, request.body);
   };
 
-/** Describes a client's value that may be secret. For a list, gives only the number of items. */
+/**
+ * Describes a received value without showing it, because it may be secret. For a list, gives only
+ * the number of items.
+ */
 function describeInput(value: unknown): string {
   if (Array.isArray(value)) return `${value.length} items`;
   return typeof value === "boolean" ? String(value) : describeLength(value);

@@ -116,11 +116,11 @@ async function executedSoon(
   const records = await fundedInBlock(3, victim);
   let passes = 0;
   const running = startCore(store, world.chains(urls), (core) => {
-    const sleep = (ms: number) => {
+    const waitForPoll = (ms: number) => {
       passes++;
-      return core.sleep(ms);
+      return core.waitForPoll(ms);
     };
-    return adapt(inNoTime({ ...core, sleep }));
+    return adapt(inNoTime({ ...core, waitForPoll }));
   });
   context.after(running.stop);
   await until("some passes have ended", async () => {

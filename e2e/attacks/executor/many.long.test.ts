@@ -37,9 +37,9 @@ function start(context: TestContext, perAccountMax: bigint) {
           return rpc.ask(calls, timeoutMs);
         },
       })),
-      sleep(ms) {
+      waitForPoll(ms) {
         passes++;
-        return core.sleep(ms);
+        return core.waitForPoll(ms);
       },
     }),
   );

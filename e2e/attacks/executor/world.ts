@@ -49,12 +49,12 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
     return hasPolled;
   };
   world.startTicking(ms, { isDue });
-  /** Counts polls: the executor sleeps only at the end of a poll. */
+  /** Counts polls: the executor waits only at the end of a poll. */
   return (core: Parts): Parts => ({
     ...core,
-    sleep(sleepMs) {
+    waitForPoll(waitMs) {
       polls++;
-      return core.sleep(sleepMs);
+      return core.waitForPoll(waitMs);
     },
   });
 }
@@ -69,8 +69,8 @@ export function inNoTime(core: Parts): Parts {
     ...core,
     clock: () => nowMs,
     endpoints: core.endpoints.map(({ name, ask }) => ({ name, ask: (calls) => ask(calls) })),
-    async sleep(ms) {
-      await core.sleep(ms);
+    async waitForPoll(ms) {
+      await core.waitForPoll(ms);
       nowMs = core.clock();
     },
   };

@@ -2,10 +2,10 @@
 // their owner may not control on every chain. The factory sends payments on the wrong chain to
 // `recovery` on that chain. But a smart-contract wallet may exist only on the intent's chain.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
 import type { Finding, Note } from "executable-address/client";
 import type { BlockReference } from "executable-address/status";
+import { sleepUnref } from "../../flow/wait.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { askAt } from "../rpc/chain-rpc.ts";
 import { quantity } from "../rpc/json-rpc.ts";
@@ -53,7 +53,7 @@ export async function findRecoveryDoubts(
 /** Returns undefined if the chain does not return valid code in time. */
 async function readCode({ rpc }: OtherChain, account: Hex): Promise<Hex | undefined> {
   const read = rpc.request("eth_getCode", [account, "latest"]).catch(() => undefined);
-  const answer = await Promise.race([read, sleep(waitMs, undefined, { ref: false })]);
+  const answer = await Promise.race([read, sleepUnref(waitMs)]);
   return typeof answer === "string" && /^0x([0-9a-f]{2})*$/i.test(answer)
     ? (answer as Hex)
     : undefined;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Endpoint, timer } from "./endpoint.ts";
+import { sleepUnref } from "../../flow/wait.ts";
+import type { Endpoint } from "./endpoint.ts";
 import {
   type NetworkEvent,
   openRecord,
@@ -29,7 +30,7 @@ test("an endpoint that contradicted other endpoints is reported and then called 
   const endpoints = [endpoint("liar", "0x01"), endpoint("one", "0x"), endpoint("two", "0x")];
   const network = openNetwork(1, endpoints, (event) => events.push(event), {
     clock: () => nowMs,
-    sleep: timer,
+    sleep: sleepUnref,
   });
   const whoIsAsked = async () => {
     asked.length = 0;
@@ -58,7 +59,7 @@ test("an endpoint of another chain is reported as `rpc_wrong_chain` and not used
   const report = (event: NetworkEvent) => events.push(event);
   const network = openNetwork(1, [{ name: "stray", ask }], report, {
     clock: () => 0,
-    sleep: timer,
+    sleep: sleepUnref,
   });
   await assert.rejects(network.openView(), {
     name: "ChainUnavailable",

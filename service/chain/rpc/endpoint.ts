@@ -88,9 +88,6 @@ export const openEndpoints = (
 ): Endpoint[] =>
   urls.map((url, i) => httpEndpoint(`${what}${i}:${new URL(url).host}`, url, options, chain));
 
-/** Resolves after `ms` milliseconds. The timer does not keep the process alive. */
-export const timer = (ms: number): Promise<void> => sleep(ms, undefined, { ref: false });
-
 /** `now`: milliseconds of a monotonic clock. */
 type Clock = { now(): number; sleep(ms: number): Promise<unknown> };
 

@@ -7,9 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import { type Endpoint, timer } from "../../chain/rpc/endpoint.ts";
+import type { Endpoint } from "../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { openNetwork } from "../../chain/rpc/network.ts";
+import { sleepUnref } from "../../flow/wait.ts";
 import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { openLedger } from "../ledger/ledger.ts";
@@ -64,7 +65,7 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
       ask: async (calls) => calls.map((call) => answer(nonce, call)),
     }),
   );
-  const network = openNetwork(1, endpoints, () => {}, { clock: () => 0, sleep: timer });
+  const network = openNetwork(1, endpoints, () => {}, { clock: () => 0, sleep: sleepUnref });
   const pass = {
     parts: {
       ...{ chain: { chainId: 1 }, tuning: defaultTuning, ledger: openLedger(store.db, "sqlite") },

@@ -153,7 +153,7 @@ async function awaitDepth(
 }
 
 /**
- * Returns whether all transactions of the purpose must be in blocks above the anchor. This is
+ * Returns whether the transactions of the purpose can only be in blocks above the anchor. This is
  * certain if the first transaction was signed at or above the anchor. Ignores a `signedBlock` above
  * the newest block, because such a value must be wrong.
  */

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import { type Endpoint, timer } from "../../chain/rpc/endpoint.ts";
+import type { Endpoint } from "../../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { openNetwork } from "../../chain/rpc/network.ts";
+import { sleepUnref } from "../../flow/wait.ts";
 import { divideGas, readGasUsed } from "./receipt.ts";
 
 const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
@@ -43,7 +44,7 @@ async function passOver(responses: readonly TraceResponse[]) {
   const clock = () => nowMs;
   const network = openNetwork(1, endpoints, (event) => events.push(event), {
     clock,
-    sleep: timer,
+    sleep: sleepUnref,
   });
   const view = await network.openView();
   const memory = { traces: { untracedMs: Number.NEGATIVE_INFINITY } };

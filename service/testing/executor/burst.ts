@@ -147,12 +147,12 @@ export async function burst(
         return rpc.ask(requests, timeoutMs && timeoutMs * slow);
       },
     })),
-    async sleep(ms) {
+    async waitForPoll(ms) {
       const sent = countOf("sent");
       if (sent > sentBefore) passesMs.push(performance.now() - beganMs);
       sentBefore = sent;
       if (isPaid && !blockMs) await mineNext(world);
-      await core.sleep(ms);
+      await core.waitForPoll(ms);
       beganMs = performance.now();
     },
   });

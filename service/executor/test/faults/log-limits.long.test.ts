@@ -67,9 +67,9 @@ test(`a new payment is executed before ${blocksBehind} older blocks are read`, a
   // Each poll mines one block and reads the logs of thirty old blocks.
   const running = startCore(store, world.chains(endpoints.map(({ url }) => url)), (core) => ({
     ...core,
-    sleep: async (ms) => {
+    waitForPoll: async (ms) => {
       await world.mine();
-      await core.sleep(ms);
+      await core.waitForPoll(ms);
     },
     tuning: { ...core.tuning, rangesPerPass: 3 },
   }));

@@ -148,8 +148,8 @@ const heavy = {
 };
 
 /**
- * If `isOver` is true, intents expire this number of seconds earlier than usual. They then expire 5
- * to 30 minutes before the simulation starts.
+ * If `isOver` is true, intents expire this number of seconds earlier than usual: 5 to 30 minutes
+ * before the simulation starts.
  */
 const overSeconds = 2100;
 
