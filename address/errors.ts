@@ -11,7 +11,10 @@ export type Issue = { path: Path; code: string; message: string };
 /** An issue without its path. */
 export type Fault = Omit<Issue, "path">;
 
-/** The input is invalid, and the caller can correct it. `issues` lists every fault. */
+/**
+ * The input is invalid, and the caller can correct it. `issues` lists at most {@link issuesMax}
+ * faults.
+ */
 export class InvalidError extends Error {
   readonly issues: Issue[];
 

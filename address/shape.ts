@@ -9,8 +9,9 @@ import { describeLength, type Path } from "./errors.ts";
  * Describes a JSON value of type `T` with the keywords of JSON Schema.
  *
  * Tags in a field's doc comment add limits to the OpenAPI document: `@pattern`, `@format`,
- * `@minLength`, `@maxLength`, `@minItems`, `@maxItems`, and `@maximum`. `@values` names the list of
- * known values. The client does not check these limits, so that the service can relax them later.
+ * `@minLength`, `@maxLength`, `@minItems`, `@maxItems`, and `@maximum`. A maximum is the name of a
+ * constant, as in `@maxItems callsMax`. `@values` names the list of known values. The client does
+ * not check these limits, so that the service can relax them later.
  */
 export type Shape<T = unknown> = {
   readonly type?: "string" | "integer" | "boolean" | "array" | "object" | "null" | "undefined";

@@ -2,17 +2,11 @@
 
 import type { Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
-import { proveSimulation } from "executable-address/client/internal";
+import { measuredBalancesMax, proveSimulation } from "executable-address/client/internal";
 
 export type FoundSimulation =
   | { kind: "unavailable" | "not_held" }
   | { kind: "done"; simulation: Simulation };
-
-/**
- * The page ignores a simulation with more balance changes. Otherwise, a hostile server could fill
- * the page with them.
- */
-const changesMax = 100;
 
 /** Never throws. Returns `not_held` if the server has no intent for the address. */
 export async function findSimulation(
@@ -24,7 +18,9 @@ export async function findSimulation(
     const answer = await fetch(`${baseUrl}/address/${address}/simulation`, { signal });
     if (answer.status === 404) return { kind: "not_held" };
     const simulation = answer.ok && proveSimulation(await answer.json(), address);
-    if (simulation && simulation.changes.length <= changesMax) return { kind: "done", simulation };
+    // With more balance changes, a hostile server could fill the page.
+    if (simulation && simulation.changes.length <= measuredBalancesMax)
+      return { kind: "done", simulation };
   } catch {
     // The server did not respond, or its response is invalid.
   }

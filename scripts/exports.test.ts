@@ -20,8 +20,8 @@ const exported: Record<string, string> = {
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "executable-address/client/internal": `
-    ServiceError address apiKeyFormat clientIdFormat findRecord fits integer proveSimulation
-    readMessages refuseUnknown sleep within`,
+    ServiceError address apiKeyFormat clientIdFormat findRecord fits integer measuredBalancesMax
+    proveSimulation readMessages refuseUnknown sleep within`,
   "executable-address/proof/internal": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `
@@ -54,15 +54,16 @@ const exported: Record<string, string> = {
     parseReference referenceCharactersMax referenceKeyPattern saltFor saltForOrder signatureFor
     verifyReference`,
   "executable-address/shapes": `
-    address addressPage addressProof addressRecord addressStatus among attempt balanceChange
-    blockReference call chain chainId chainList check count createdBy delivery deliveryPage
-    depth describeLength describeMisfit either endpoint endpointPage eventData eventPage eventType
-    execution executorProgress finding fits flag hash immutable integer intent list listedAddress
-    matching mistakes moneyReturn newEndpoint newSecret note object orNull outcomeProof path
-    payment paymentKinds paymentNews paymentReturns proved provedExecution provedPayment publicKey
-    quoted recovery removedEndpoint replayed returnPolicy returnTimes returnTriggers returnedParts
-    scanJson sentMoney sentTest sentToken serviceEvent serviceStatus simulation state testEvent text
-    time token tokenAmount transactionProof uint256`,
+    address addressPage addressProof addressRecord addressStatus among argsMax attempt
+    balanceChange blockReference call callsMax chain chainId chainList check count createdBy
+    delivery deliveryPage depth describeLength describeMisfit either endpoint endpointPage
+    eventData eventPage eventType execution executorProgress finding fits flag hash immutable
+    integer intent list listedAddress matching measuredBalancesMax mistakes moneyReturn
+    newEndpoint newSecret note object orNull outcomeProof path payment paymentKinds paymentNews
+    paymentReturns proved provedExecution provedPayment provedPaymentsMax publicKey quoted
+    recovery removedEndpoint replayed returnPolicy returnTimes returnTriggers returnedParts
+    scanJson sentMoney sentTest sentToken serviceEvent serviceStatus simulation state testEvent
+    text time token tokenAmount transactionProof uint256`,
   "executable-address-shop":
     "InvalidError WebhookError openShop postgresStore sameOrder signShopLink sqliteStore",
 };

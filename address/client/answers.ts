@@ -31,7 +31,7 @@ export const token = object({
   /**
    * The number of decimal places of an amount.
    *
-   * @maximum 36
+   * @maximum decimalsMax
    */
   decimals: integer(0, 255),
 });

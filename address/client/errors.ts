@@ -26,7 +26,7 @@ export class ServiceError extends ClientError {
   readonly status: number;
   /** A code of spec §7, such as `rate_limited`: at most 64 characters of `a-z`, `0-9`, and `_`. */
   readonly code: string;
-  /** At most 100 well-formed issues, with the text that the service sent. */
+  /** The well-formed issues, with the text that the service sent. */
   readonly issues: readonly Issue[];
   /** The delay that the service requested, if any. */
   readonly retryAfterSeconds: number | undefined;

@@ -10,5 +10,6 @@ export { ServiceError } from "./errors.ts";
 export { type FoundRecord, findRecord } from "./mirrors.ts";
 export { apiKeyFormat, clientIdFormat } from "./options.ts";
 export { sleep, type Transport } from "./request.ts";
+export { measuredBalancesMax } from "./simulation.ts";
 export { readMessages, type StreamMessage } from "./watch.ts";
 export { within } from "./within.ts";

@@ -250,12 +250,12 @@ export const eventData = object({
    * An `address.executed` event lists the payments in the intent's token before the execution. An
    * `address.recovered` event lists all payments. In all other events, the list is empty.
    *
-   * @maxItems 8
+   * @maxItems listedPaymentsMax
    */
   payments: list(payment),
   /** The number of reported payments that `payments` omits. */
   paymentsOmitted: count,
-  /** The status at `status.block`, with the newest 30 recoveries. */
+  /** The status at `status.block`, with the newest recoveries. */
   status: addressStatus,
   /** The number of older recoveries that `status` omits. */
   recoveriesOmitted: count,

@@ -1,6 +1,7 @@
 // `executable-address/shapes`: the schemas ("shapes") of all responses. The types, the client's
-// checks, and the OpenAPI document are derived from the shapes. Also exports functions that the
-// service uses. These functions describe values in error messages and scan JSON text.
+// checks, and the OpenAPI document are derived from the shapes. Also exports limits and
+// functions that the service uses. The functions describe values in error messages and scan JSON
+// text.
 
 import type { Hex } from "../abi/hex.ts";
 import type { AddressProof } from "../proof/address-proof.ts";
@@ -24,6 +25,9 @@ import { blockReference } from "../status/shape.ts";
 export { describeLength, quoted } from "../errors.ts";
 export { addressRecord, call, intent } from "../intent/intent.ts";
 export { scanJson } from "../intent/json.ts";
+export { argsMax } from "../intent/parse.ts";
+export { callsMax } from "../intent/rules.ts";
+export { provedPaymentsMax } from "../proof/payments.ts";
 export * from "../shape.ts";
 export {
   mistakes,
@@ -74,7 +78,7 @@ export {
   serviceEvent,
   testEvent,
 } from "./lists.ts";
-export { balanceChange, simulation } from "./simulation.ts";
+export { balanceChange, measuredBalancesMax, simulation } from "./simulation.ts";
 
 const bytes = matching<Hex>(/^0x([0-9a-f]{2})*$/);
 
@@ -134,7 +138,7 @@ export const addressProof: Shape<
     /**
      * The transactions with the largest payments, oldest first.
      *
-     * @maxItems 4
+     * @maxItems provedPaymentsMax
      */
     payments: list(provedPayment),
     /**

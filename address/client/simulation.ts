@@ -2,6 +2,7 @@
 // simulation is the result of one node at one block. Unlike a record or a status, a simulation is
 // neither a proof nor evidence.
 
+import { callsMax } from "../intent/rules.ts";
 import {
   address,
   among,
@@ -44,6 +45,13 @@ export const balanceChange = object({
 export type BalanceChange = TypeOf<typeof balanceChange>;
 
 /**
+ * The maximum number of balances that a simulation measures. The service measures all balances
+ * with one `eth_call` of init code, which can return at most 24,576 bytes. Reading the balances
+ * takes up to 10 million gas.
+ */
+export const measuredBalancesMax = 100;
+
+/**
  * The effects that an execution would have now, as computed by one node. The result is an estimate
  * and not evidence.
  */
@@ -60,15 +68,17 @@ export const simulation = object({
    */
   outcome: among("succeeds", "fails", "impossible", "unknown"),
   /**
-   * The reason if the outcome is not `succeeds`, otherwise null. The reason has at most 200
-   * characters of printable ASCII. It can contain text that a contract returned.
+   * The reason if the outcome is not `succeeds`, otherwise null. The reason consists of printable
+   * ASCII. It can contain text that a contract returned.
+   *
+   * @maxLength reasonCharactersMax
    */
   reason: orNull(text),
   /**
    * The index in `calls` of the call that failed. Null if no call failed or if the failing call is
    * unknown.
    */
-  failedCall: orNull(integer(0, 31)),
+  failedCall: orNull(integer(0, callsMax - 1)),
   /**
    * True if the balance is less than the intent's `amount`. If true, the simulation replaced the
    * balance with the amount that payers are asked for.
@@ -83,7 +93,7 @@ export const simulation = object({
    * The difference between each balance before and after the calls, as reported by the token
    * contract.
    *
-   * @maxItems 100
+   * @maxItems measuredBalancesMax
    */
   changes: list(balanceChange),
   /**
@@ -94,8 +104,8 @@ export const simulation = object({
    */
   scope: orNull(among("transfers", "intent")),
   /**
-   * The number of balances that were not measured. At most 100 balances are measured, and only if
-   * the token returns a balance.
+   * The number of balances that were not measured. At most {@link measuredBalancesMax}
+   * balances are measured, and only if the token returns a balance.
    */
   unmeasured: count,
 });

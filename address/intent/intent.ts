@@ -25,7 +25,7 @@ export const call = immutable(
      * every parameter has a name. A comma and a space separate parameters.
      *
      * @minLength 3
-     * @maxLength 24576
+     * @maxLength termsBytesMax
      */
     function: text,
     /**
@@ -33,7 +33,7 @@ export const call = immutable(
      * hex, and strings are plain text. Booleans are `true` or `false`. Arrays and tuples are JSON
      * arrays of such strings, which can be nested.
      *
-     * @maxItems 768
+     * @maxItems argsMax
      */
     args: list(text),
   }),
@@ -51,7 +51,7 @@ export const intent = immutable(
      * The calls to make, in this order. The calls run once, and either all succeed or none do.
      *
      * @minItems 1
-     * @maxItems 32
+     * @maxItems callsMax
      */
     calls: list(call),
     /** The last Unix second, by the chain's clock, in which the calls can be executed. */

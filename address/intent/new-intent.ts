@@ -25,7 +25,7 @@ type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
  * Parses a new intent and encodes its terms. Generates a salt if the intent has none. Unlike
  * {@link parseIntent}, also rejects the faults that {@link findCautions} finds.
  *
- * @throws {InvalidError} if the intent is invalid; the error lists up to 100 faults
+ * @throws {InvalidError} if the intent is invalid; the error lists its faults
  */
 export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}): Encoded {
   const asNew = { drawSalt, listCautions, check: options.check };

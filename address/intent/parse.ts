@@ -34,7 +34,7 @@ export type TermsOptions = {
  * Parses an intent by the rules of spec/terms.md §1, which never change.
  *
  * @returns a copy, with addresses in EIP-55 case and other hex in lowercase
- * @throws {InvalidError} if the intent is invalid; the error lists up to 100 faults
+ * @throws {InvalidError} if the intent is invalid; the error lists its faults
  */
 export function parseIntent(value: unknown, options: TermsOptions = {}): Intent {
   return useIntent(value, options, (intent) => intent);
@@ -73,7 +73,7 @@ export function useIntent<T>(
 }
 
 /** The maximum number of arguments. More arguments would not fit into the terms. */
-const argsMax = 768;
+export const argsMax = 768;
 
 const intentFields = "token amount calls expirationTimestamp recovery salt chainId".split(" ");
 const callFields = ["target", "function", "args"];

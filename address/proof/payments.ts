@@ -24,7 +24,7 @@ export type PaymentProof = {
 };
 
 /** Limits the size of a receipt, because anybody can pay an address any number of times. */
-export const paymentsMax = 4;
+export const provedPaymentsMax = 4;
 /**
  * The maximum number of hex characters in a payment's proof. Payments with longer proofs are
  * omitted.
@@ -153,13 +153,13 @@ const sumPayment = ({ payments }: PaymentProof) =>
 const readAmount = ({ amount }: Candidate) => amount;
 
 /**
- * Returns the `paymentsMax` largest items in their original order. If items are equal, prefers
- * later items.
+ * Returns the `provedPaymentsMax` largest items in their original order. If items are equal,
+ * prefers later items.
  */
 const largest = <T>(all: readonly T[], sizeOf: (each: T) => bigint): T[] => {
   const ranks = all.map((each, at) => ({ amount: sizeOf(each), at }));
   ranks.sort((a, b) => (a.amount === b.amount ? b.at - a.at : a.amount < b.amount ? 1 : -1));
-  const kept = new Set(ranks.slice(0, paymentsMax).map(({ at }) => at));
+  const kept = new Set(ranks.slice(0, provedPaymentsMax).map(({ at }) => at));
   return all.filter((_, at) => kept.has(at));
 };
 

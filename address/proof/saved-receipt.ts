@@ -15,7 +15,7 @@ import { invalidProof, ProofError } from "./error.ts";
 import { provePayment } from "./execution.ts";
 import { type GatherOptions, proveAddress } from "./gather.ts";
 import { type ProofOptions, parseList } from "./outcome.ts";
-import { findPayments, type PaymentProof, paymentsMax } from "./payments.ts";
+import { findPayments, type PaymentProof, provedPaymentsMax } from "./payments.ts";
 
 export const receiptFormat = "executable-address-receipt/1";
 
@@ -169,7 +169,7 @@ function parseReceipt(value: unknown): SavedReceipt {
       `expected objects as record and proof, found ${describeType(record)} and ` +
         `${describeType(proof)}`,
     );
-  const listed = parseList(payments, "payments", paymentsMax, "payments") as PaymentProof[];
+  const listed = parseList(payments, "payments", provedPaymentsMax, "payments") as PaymentProof[];
   const { block, execution } = proof;
   const blocks = [
     block,

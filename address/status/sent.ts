@@ -27,7 +27,7 @@ export const sentToken = object({
    * in quotes and with the contract's address. Null if the contract claims no symbol, or if the
    * symbol is too long or contains invisible characters.
    *
-   * @maxLength 32
+   * @maxLength symbolMax
    */
   symbol: orNull(text),
   /** The decimals that the contract claims. Null if the contract claims no decimals. */
@@ -83,7 +83,7 @@ export const sentMoney = object({
    *   do not count.
    */
   problem: orNull(among("unknown_transaction", "failed_transaction", "pays_nothing_here")),
-  /** @maxItems 4 */
+  /** @maxItems tokensPerTransactionMax */
   tokens: list(sentToken),
   /** The number of tokens that the transaction moved to the address but `tokens` does not list. */
   omitted: count,

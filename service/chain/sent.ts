@@ -118,7 +118,7 @@ export type SentReader = (
 ) => Promise<FoundMoney>;
 
 /** The maximum number of tokens per transaction. */
-const tokensMax = 4;
+export const tokensPerTransactionMax = 4;
 /**
  * The gas limit of `symbol()` and `decimals()`, including a transaction's base cost. A proxied
  * token needs 40,000 gas to return its symbol.
@@ -216,7 +216,7 @@ function readTransfers(lists: readonly Answer[][], address: Hex): Transfers {
   const [first = [], ...others] = shown;
   const agreed = first.filter((token) => others.every((tokens) => tokens.includes(token)));
   if (agreed.length === 0) return nothing("pays_nothing_here");
-  const tokens = agreed.slice(0, tokensMax);
+  const tokens = agreed.slice(0, tokensPerTransactionMax);
   return { problem: null, tokens, omitted: agreed.length - tokens.length };
 }
 

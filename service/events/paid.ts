@@ -241,7 +241,7 @@ const isAfter = (payment: StoredPayment, place: EventReference) =>
     : payment.blockNumber > place.blockNumber;
 
 /** The maximum number of payments in an event. */
-const listedMax = 8;
+export const listedPaymentsMax = 8;
 
 /**
  * Returns the payments that an event lists. An execution event lists the earlier payments in the
@@ -262,7 +262,7 @@ export function listPayments(
   };
   const all = payments.filter((type && rests[type]) ?? (() => false));
   const ranked = all.toSorted((a, b) => Number(a.isSmall) - Number(b.isSmall));
-  const chosen = new Set(ranked.slice(0, listedMax));
+  const chosen = new Set(ranked.slice(0, listedPaymentsMax));
   return {
     payments: all
       .filter((payment) => chosen.has(payment))

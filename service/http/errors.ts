@@ -125,7 +125,7 @@ export const errorDetails = object({
   /**
    * The faults of the request, if the error is about specific fields; otherwise empty.
    *
-   * @maxItems 20
+   * @maxItems issuesPerResponseMax
    */
   issues: list(issue),
 });
@@ -140,7 +140,7 @@ export const errorBody = object({ error: errorDetails });
  */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
-const issuesMax = 20;
+export const issuesPerResponseMax = 20;
 
 /**
  * Converts an error to a response. Some messages quote `request`, which is undefined for a request
@@ -149,7 +149,7 @@ const issuesMax = 20;
 export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer {
   const refusal = toRefusal(error, request);
   const { code, message } = refusal;
-  const issues = refusal.issues.slice(0, issuesMax);
+  const issues = refusal.issues.slice(0, issuesPerResponseMax);
   const status = statuses[code];
   const body: TypeOf<typeof errorBody> = { error: { code, message, issues } };
   return {

@@ -27,14 +27,9 @@ export type Measured = {
 };
 
 /**
- * The maximum number of measured balances. Init code can return at most 24,576 bytes. Reading the
- * balances takes up to 10 million gas.
- */
-export const pairsMax = 100;
-/**
  * The default gas limit of the measured call. It is below the maximum of a transaction, 2^24 gas
- * (EIP-7825). Including the reads of up to {@link pairsMax} balances, the eth_call can need 25
- * million gas. Nodes allow this.
+ * (EIP-7825). Including the reads of up to `measuredBalancesMax` balances, the eth_call can
+ * need 25 million gas. Nodes allow this.
  */
 export const callGas = 15_000_000;
 /** The layout of Meter.sol's result. */
@@ -44,7 +39,7 @@ const measured = parseAbiParameters([
 ]);
 
 /**
- * @param pairs at most {@link pairsMax}
+ * @param pairs at most `measuredBalancesMax`
  * @param gasMax the gas limit of the call
  * @returns init code that calls `target` with `data`; {@link parseMeter} parses its result
  */

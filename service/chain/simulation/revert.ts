@@ -67,9 +67,11 @@ export function explainRevert(data: Hex): string {
   }
 }
 
+export const reasonCharactersMax = 200;
+
 /**
  * Shortens the text, which any contract can choose. Replaces all characters except printable ASCII.
  */
 export function shortAscii(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, reasonCharactersMax);
 }

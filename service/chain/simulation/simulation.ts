@@ -13,6 +13,7 @@ import {
   zeroAddress,
 } from "executable-address";
 import type { BalanceChange, Role, Simulation } from "executable-address/client";
+import { measuredBalancesMax } from "executable-address/shapes";
 import {
   type BlockReference,
   type StatusSubject,
@@ -30,7 +31,7 @@ import { ChainUnavailable, isRefusal, type Log, unread } from "../rpc/json-rpc.t
 import type { ChainAccess } from "../status/past.ts";
 import { readHoldings } from "../status/probe.ts";
 import { findFunding } from "./funding.ts";
-import { callGas, type Measured, meterCode, type Pair, pairsMax, parseMeter } from "./meter.ts";
+import { callGas, type Measured, meterCode, type Pair, parseMeter } from "./meter.ts";
 import { explainFailure } from "./revert.ts";
 
 /** The chain of a simulation. `tokens` are the listed tokens, whose symbols are known. */
@@ -204,10 +205,10 @@ type ReadPair = Pair & { isGuess: boolean };
 
 /**
  * Chooses the balances to measure. The most informative balances come first, because any balances
- * after the first {@link pairsMax} are omitted.
+ * after the first {@link measuredBalancesMax} are omitted.
  *
  * @param moved the pairs that appear in the logs of the simulated run
- * @returns at most {@link pairsMax} different pairs, and the number of omitted pairs
+ * @returns at most {@link measuredBalancesMax} different pairs, and the number of omitted pairs
  */
 function choosePairs(
   { address, intent }: StatusSubject,
@@ -238,8 +239,8 @@ function choosePairs(
     // The zero address appears in logs when tokens are minted or burned.
     if (!unique.has(key) && pair.account !== zeroAddress) unique.set(key, pair);
   }
-  const pairs = [...unique.values()].slice(0, pairsMax);
-  const left = [...unique.values()].slice(pairsMax);
+  const pairs = [...unique.values()].slice(0, measuredBalancesMax);
+  const left = [...unique.values()].slice(measuredBalancesMax);
   return { pairs, leftOut: left.filter(({ isGuess }) => !isGuess).length };
 }
 

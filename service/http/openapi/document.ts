@@ -1,12 +1,14 @@
 // Generates the OpenAPI document from the operations, the response shapes, and the request schemas.
 // `npm run openapi -w service` writes spec/openapi.json.
 
+import { termsBytesMax } from "executable-address";
 import { apiKeyFormat, clientIdFormat } from "executable-address/client/internal";
 import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
 import { daySeconds } from "../../flow/days.ts";
 import { hexPattern } from "../input.ts";
 import { defaultLimits } from "../limits.ts";
+import type { Schema } from "./comments.ts";
 import { exampleEvent, examples, exampleTest } from "./examples.ts";
 import { type Operation, type OperationId, operations } from "./operations.ts";
 import {
@@ -18,7 +20,7 @@ import {
   referTo,
   statusOf,
 } from "./responses.ts";
-import { describeComponents, describeInput, describeShape, type Schema } from "./schemas.ts";
+import { describeComponents, describeInput, describeShape } from "./schemas.ts";
 
 const info = {
   title: "Executable Address Service",
@@ -96,6 +98,7 @@ function describeIntents({ Intent, Call }: Record<string, Schema>): Record<strin
   const { salt, expirationTimestamp, ...fields } = Intent!.properties as Record<string, Schema>;
   const { expirySecondsMin, expirySecondsMax } = defaultLimits;
   const [minutes, days] = [expirySecondsMin / 60, expirySecondsMax / daySeconds];
+  const termsBytes = termsBytesMax.toLocaleString("en-US");
   const required = (Intent!.required as string[]).filter((name) => name !== "salt");
   return {
     Call: { ...Call, additionalProperties: false },
@@ -105,7 +108,7 @@ function describeIntents({ Intent, Call }: Record<string, Schema>): Record<strin
       description:
         "The intent that you send to create an address. Hex can be in any letter case, except " +
         "that a mixed-case address must have a valid EIP-55 checksum. All other values must be " +
-        "in canonical form. The encoded intent has at most 24,576 bytes.",
+        `in canonical form. The encoded intent has at most ${termsBytes} bytes.`,
       properties: {
         ...fields,
         expirationTimestamp: {

@@ -3,7 +3,8 @@
 
 import { dailyCreates, describePolicy, policies } from "../../accounts/limits.ts";
 import { type Code, errorBody, statuses } from "../errors.ts";
-import { describeShape, type Schema } from "./schemas.ts";
+import type { Schema } from "./comments.ts";
+import { describeShape } from "./schemas.ts";
 
 type Header = { description?: string; required?: true; schema: Schema };
 const exactly = (value: string): Schema => ({ type: "string", const: value });

@@ -1,35 +1,11 @@
 // Converts response shapes to JSON Schemas. The descriptions are the doc comments in the source
 // code.
 
-import { readFileSync } from "node:fs";
 import type { Shape } from "executable-address/shapes";
 import * as shapes from "executable-address/shapes";
-import { eventTypes } from "executable-address/webhook";
 import { z } from "zod";
 import { errorBody, errorDetails, issue } from "../errors.ts";
-
-export type Schema = { [keyword: string]: unknown };
-
-/**
- * A doc comment: its description, and the constraints that its tags define. The library's client
- * does not check the constraints from tags.
- */
-type Comment = { description?: string; tags: Schema };
-/**
- * The doc comments of a constant (`own`) and of its fields (`fields`). `bases` are the names of
- * other constants whose fields this constant includes.
- */
-type Commented = { own: Comment; fields: Map<string, Comment>; bases: string[] };
-
-const sources = [
-  ...["shape", "intent/intent", "status/shape", "status/returns", "status/sent"].map(
-    (name) => `../../../address/${name}.ts`,
-  ),
-  ...["answers", "check", "endpoints", "lists", "shapes", "simulation"].map(
-    (name) => `../../../address/client/${name}.ts`,
-  ),
-  "../errors.ts",
-];
+import { type Comment, readComments, referenceTo, type Schema } from "./comments.ts";
 
 /**
  * A component usually has the name of its constant with an uppercase first letter. This table
@@ -39,11 +15,6 @@ const names: Record<string, string> = {
   errorBody: "Error",
   serviceEvent: "Event",
   serviceStatus: "Status",
-};
-/** The lists of values to which a doc comment can refer, as in `@values mistakes`. */
-const { mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers } = shapes;
-const lists: Record<string, readonly string[]> = {
-  ...{ eventTypes, mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers },
 };
 
 const comments = readComments();
@@ -127,61 +98,6 @@ const describeComment = ({ description, tags }: Comment): Schema => ({
   ...(tags.enum || tags.format ? { pattern: undefined } : {}),
   ...(description !== undefined && { description }),
 });
-
-function referenceTo(component: string): Schema {
-  return { $ref: `#/components/schemas/${component}` };
-}
-
-function readComments(): Map<string, Commented> {
-  const found = new Map<string, Commented>();
-  for (const source of sources) {
-    let open: Commented | undefined;
-    for (const [, comment, code] of pairsIn(
-      readFileSync(new URL(source, import.meta.url), "utf8"),
-    )) {
-      const [, constant] = /^(?:export )?const (\w+)/.exec(code!) ?? [];
-      const [, base] = /^\s+\.\.\.(\w+)\.properties,/.exec(code!) ?? [];
-      const [, field] = /^\s+(\w+)[:,]/.exec(code!) ?? [];
-      if (constant !== undefined) {
-        open = { own: parseComment(comment), fields: new Map(), bases: [] };
-        found.set(constant, open);
-      } else if (base !== undefined) open?.bases.push(base);
-      else if (field !== undefined && comment !== undefined)
-        open?.fields.set(field, parseComment(comment));
-    }
-  }
-  return found;
-}
-
-/** Matches a line of code and the doc comment above it, if any. */
-function pairsIn(source: string) {
-  return source.matchAll(/^(?:[^\S\n]*\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?([^\n]+)$/gm);
-}
-
-function parseComment(text = ""): Comment {
-  const lines = text.split("\n").map((line) => line.replace(/^\s*\*?\s?/, "").trimEnd());
-  const tags = lines.flatMap((line) => {
-    const [, name, value] = /^@(\w+) (.*?)\s*$/.exec(line.trim()) ?? [];
-    return name === undefined ? [] : [[name, value!] as const];
-  });
-  const prose = lines
-    .filter((line) => !/^\s*@/.test(line))
-    .join("\n")
-    .trim();
-  // Joins wrapped lines, except before list items and at empty lines between paragraphs.
-  const joined = prose.replace(/(?<!\n)\n(?!- |\n) */g, " ");
-  const description = joined.replace(/\{@link (\w+)\}/g, "`$1`");
-  return { ...(description && { description }), tags: Object.assign({}, ...tags.map(readTag)) };
-}
-
-function readTag([name, value]: readonly [string, string]): Schema {
-  if (/^(min|max)(imum|Items|Length)$/.test(name)) return { [name]: Number(value) };
-  if (name === "pattern" || name === "format") return { [name]: value };
-  if (name === "values") return { enum: lists[value] };
-  if (name === "ref") return referenceTo(value);
-  if (name === "throws" || name === "param") return {};
-  throw new Error(`unknown tag @${name} in a doc comment`);
-}
 
 /** Converts the Zod schema of an input to a JSON Schema. */
 export function describeInput(schema: z.ZodType): Schema {
