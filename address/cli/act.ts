@@ -7,7 +7,7 @@ import { executeCalldata, recoverCalldata, rescueCalldata } from "../calldata/ca
 import { gasMargin } from "../calldata/gas.ts";
 import { describeValue } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { parseAgreement, type Rpcs, toRpc } from "../proof/agree.ts";
+import { parseAgreement, pickAgreed, type Rpcs, toRpc } from "../proof/agree.ts";
 import { ProofError } from "../proof/error.ts";
 import type { AddressStatus, TokenAmount } from "../status/shape.ts";
 import { Misuse, type Options } from "./arguments.ts";
@@ -109,9 +109,7 @@ async function askAgreed(
     rpcs.map(async (rpc) => read(await toRpc(rpc)(method, params))),
   );
   const values = answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-  const found = values.find(
-    (value) => value !== undefined && values.filter((each) => each === value).length >= quorum,
-  );
+  const found = pickAgreed(values, quorum);
   if (found !== undefined) return found;
   const count = `${values.length} answers from ${rpcs.length} nodes`;
   const message = `${method}: expected ${quorum} nodes to give the same answer, found ${count}`;
@@ -245,14 +243,12 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
   let isKnown = false;
   for (let waited = 0; waited < receiptSecondsMax * 1_000; waited += pollMs) {
     const answers = await askAll("eth_getTransactionReceipt");
-    const texts = answers.map((answer) => {
-      const { blockHash, status } = (answer ?? {}) as Partial<Receipt>;
-      return blockHash && status && `${blockHash} ${status}`;
-    });
-    const at = texts.findIndex(
-      (text) => text && texts.filter((other) => other === text).length >= quorum,
+    const receipt = pickAgreed(
+      answers as (Partial<Receipt> | null)[],
+      quorum,
+      (answer) => answer?.blockHash && answer.status && `${answer.blockHash} ${answer.status}`,
     );
-    if (at >= 0) return answers[at] as Receipt;
+    if (receipt) return receipt as Receipt;
     isKnown ||= (await askAll("eth_getTransactionByHash")).filter(Boolean).length >= quorum;
     // No other node gets the transaction, because the first node may still propagate it.
     if (!isKnown && waited >= knownSecondsMax * 1_000)

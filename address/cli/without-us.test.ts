@@ -227,6 +227,37 @@ describe("the command line without the service, if one of three nodes lies", () 
       /transaction 0x[0-9a-f]{64}: expected the receipt status 1 \(success\), found 0/,
     );
   });
+  test("`recover` exits with 1 if the nodes return different balances", async () => {
+    const other = await startProxy(world.rpcUrl, ({ method, params }, answer) =>
+      method === "eth_getBalance" && params[1] === "latest" ? { ...answer, result: "0x5" } : answer,
+    );
+    const token = ["--token", "0x0000000000000000000000000000000000000000", "--dry-run"];
+    const args = ["recover", text("done"), ...token, "--rpc", others[0]!.url, "--rpc", other.url];
+    const { status, err } = await run(args);
+    other.stop();
+    assert.equal(status, 1);
+    assert.match(err, /eth_getBalance: expected 2 nodes to .* same answer, found 2 answers from 2/);
+  });
+  test("`execute` exits with 1 if the nodes return different receipts", async (t) => {
+    const record = await world.newRecord();
+    await world.pay(record.address, 130n);
+    const other = await startProxy(world.rpcUrl, ({ method }, answer) =>
+      method === "eth_getTransactionReceipt"
+        ? { ...answer, result: { ...(answer.result as object), status: "0x0" } }
+        : answer,
+    );
+    const args = ["execute", JSON.stringify(record), "--from", payer];
+    // The command asks every second for three minutes. The test skips these seconds.
+    const wait = setTimeout;
+    type Next = (given: unknown) => void;
+    t.mock.method(globalThis, "setTimeout", (next: Next, ms: number, given: unknown) =>
+      wait(() => next(given), ms === 1_000 ? 0 : ms),
+    );
+    const { status, err } = await run([...args, "--rpc", others[0]!.url, "--rpc", other.url]);
+    other.stop();
+    assert.equal(status, 1);
+    assert.match(err, /0x\w+: expected 2 nodes to return the same receipt, found fewer; check the/);
+  });
   task("execute with a keystore", async () => {
     const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
     const args = ["execute", records.signed!.terms, "--keystore", keyFile, ...nodes(1)];

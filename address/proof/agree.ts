@@ -71,12 +71,28 @@ export async function agree(rpcs: Rpcs, number: number, quorum: number) {
   const blocks = await Promise.all(
     rpcs.map((rpc) => findBlock(toRpc(rpc), toQuantity(number)).catch(() => undefined)),
   );
-  return blocks.find(
-    (block) =>
-      block?.number === number &&
-      blocks.filter((other) => other && JSON.stringify(other) === JSON.stringify(block)).length >=
-        quorum,
+  return pickAgreed(
+    blocks.filter((block) => block?.number === number),
+    quorum,
   );
+}
+
+/**
+ * Returns the first answer that at least `quorum` of `answers` equal. Returns undefined if there is
+ * none. `answers` must contain at most one answer from each node.
+ *
+ * @param keyOf returns the text to compare; an answer without a text does not count
+ */
+export function pickAgreed<Answer>(
+  answers: readonly Answer[],
+  quorum: number,
+  keyOf: (answer: Answer) => string | undefined = (answer) => JSON.stringify(answer),
+): Answer | undefined {
+  const keys = answers.map(keyOf);
+  return answers.find((_, index) => {
+    const key = keys[index];
+    return key && keys.filter((other) => other === key).length >= quorum;
+  });
 }
 
 /** Returns the number of the newest block, or the reason why the endpoint is ignored. */

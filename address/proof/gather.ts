@@ -19,6 +19,7 @@ import {
   agree,
   blockHashOf,
   parseAgreement,
+  pickAgreed,
   type Rpcs,
   refuseUnknownOptions,
   toRpc,
@@ -191,10 +192,7 @@ export async function readAgreed(
       }),
     ),
   );
-  const texts = readings.map((reading) => JSON.stringify(reading));
-  const found = readings.find(
-    (reading, index) => reading && texts.filter((text) => text === texts[index]).length >= quorum,
-  );
+  const found = pickAgreed(readings, quorum);
   if (found) return found;
   const count = `${quorum} of ${rpcs.length}`;
   const message = `expected ${count} endpoints to return the same status of ${record.address}`;

@@ -1,0 +1,128 @@
+// Tests which answer a caller accepts if some of the nodes fail, differ, or return false data.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { toQuantity } from "../abi/hex.ts";
+import type { Rpc } from "../status/rpc.ts";
+import { agree, blockHashOf, pickAgreed } from "./agree.ts";
+import { assertAgreed } from "./gather.ts";
+
+describe("pickAgreed", () => {
+  test("returns undefined if fewer answers than the quorum are the same", () => {
+    assert.equal(pickAgreed([], 1), undefined);
+    assert.equal(pickAgreed(["a", "b"], 2), undefined);
+    assert.equal(pickAgreed(["a", "b", "a", "c"], 3), undefined);
+  });
+
+  test("returns undefined if a quorum of the nodes gives no answer", () => {
+    assert.equal(pickAgreed([undefined, undefined, "a"], 2), undefined);
+    assert.equal(
+      pickAgreed([{}, {}, { hash: "a" }], 2, ({ hash }: { hash?: string }) => hash),
+      undefined,
+    );
+    assert.equal(
+      pickAgreed(["x", "y"], 2, () => ""),
+      undefined,
+    );
+  });
+
+  test("returns the answer of the honest nodes wherever the lying node is", () => {
+    for (const answers of [
+      ["lie", "a", "a"],
+      ["a", "lie", "a"],
+      ["a", "a", "lie"],
+    ])
+      assert.equal(pickAgreed(answers, 2), "a");
+  });
+
+  test("returns the first of two answers that both reach the quorum", () => {
+    assert.equal(pickAgreed(["a", "b", "b", "a"], 2), "a");
+    assert.equal(pickAgreed(["lie", "a", "a"], 1), "lie");
+    assert.equal(pickAgreed([undefined, "b", "a"], 1), "b");
+  });
+
+  test("counts an empty text as an answer", () => {
+    assert.equal(pickAgreed(["a", "", ""], 2), "");
+  });
+
+  test("compares the fields of objects, or only the text that `keyOf` returns", () => {
+    const answers = [
+      { hash: "a", logs: 1 },
+      { hash: "a", logs: 2 },
+    ];
+    assert.equal(pickAgreed(answers, 2), undefined);
+    assert.equal(
+      pickAgreed(answers, 2, ({ hash }) => hash),
+      answers[0],
+    );
+    assert.deepEqual(pickAgreed([{ hash: "b" }, { hash: "a" }, { hash: "a" }], 2), { hash: "a" });
+  });
+});
+
+const hashOf = (fill: string) => `0x${fill.repeat(64)}`;
+/** Returns a node at block `head`. Its blocks have hashes of the digit `fill`. */
+const nodeAt =
+  (head: number, fill = "a", chainId = 1, shift = 0): Rpc =>
+  async (method, [by]) => {
+    if (method === "eth_chainId") return toQuantity(chainId);
+    if (method === "eth_blockNumber") return toQuantity(head);
+    const number = Number(by) + shift;
+    return { number: toQuantity(number), hash: hashOf(fill), timestamp: toQuantity(number * 10) };
+  };
+const down: Rpc = async () => {
+  throw new Error("is down");
+};
+
+describe("agree", () => {
+  test("returns undefined if a quorum returns a block with a different number", async () => {
+    const shifted = nodeAt(9, "a", 1, 1);
+    assert.equal(await agree([shifted, shifted, nodeAt(9)], 5, 2), undefined);
+  });
+
+  test("returns undefined if too few nodes have the block", async () => {
+    assert.equal(await agree([nodeAt(9), down], 5, 2), undefined);
+    assert.equal(await agree([nodeAt(9), async () => null], 5, 2), undefined);
+  });
+
+  test("assertAgreed throws `unproved` for a hash that the nodes do not agree on", async () => {
+    const place = { blockNumber: 5, blockHash: hashOf("b") };
+    const expected = "block 5: expected a hash that the nodes agree on";
+    await assert.rejects(assertAgreed([nodeAt(9), nodeAt(9), nodeAt(9, "b")], place, 2), {
+      code: "unproved",
+      message: `${expected} (${hashOf("a")}), found ${hashOf("b")}`,
+    });
+    await assert.rejects(assertAgreed([nodeAt(9), down, nodeAt(9, "b")], place, 2), {
+      code: "unproved",
+      message: `${expected}, found ${hashOf("b")}`,
+    });
+  });
+});
+
+describe("blockHashOf", () => {
+  test("throws `no_quorum` with the response of each endpoint", async () => {
+    const wanted = "expected 2 of 3 endpoints to agree on a block, found the newest blocks";
+    for (const [rpcs, found] of [
+      [[nodeAt(9), down, nodeAt(9, "a", 10)], "9, rpcs[1]: is down, rpcs[2]: of chain 10"],
+      [[nodeAt(9), nodeAt(9, "b"), nodeAt(9, "c")], "9, rpcs[1]: 9, rpcs[2]: 9"],
+    ] as const)
+      await assert.rejects(blockHashOf(rpcs, { chainId: 1 }), {
+        code: "no_quorum",
+        message: `${wanted} rpcs[0]: ${found}`,
+      });
+  });
+
+  test("throws `no_quorum` if the chain is shorter than the confirmations", async () => {
+    await assert.rejects(blockHashOf([nodeAt(3)], { chainId: 1, confirmations: 4 }), {
+      code: "no_quorum",
+    });
+  });
+
+  test("returns the block that a quorum has reached, although one node reports more", async () => {
+    const rpcs = [nodeAt(900, "f"), nodeAt(9), nodeAt(8)];
+    const found = await blockHashOf(rpcs, { chainId: 1, confirmations: 2 });
+    assert.deepEqual(found, {
+      ...{ chainId: 1, hash: hashOf("a"), number: 7 },
+      ...{ timestamp: 70, head: 9 },
+    });
+  });
+});
