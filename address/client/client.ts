@@ -17,7 +17,7 @@ import { type ClientOptions, parseOptions } from "./options.ts";
 import type { ProofSource, Proved, ProvedWait, ProveOptions } from "./prove.ts";
 import { loadCode, send } from "./request.ts";
 import type { Simulation } from "./simulation.ts";
-import { type WaitOptions, type WatchOptions, waitForState, watchStatus } from "./watch.ts";
+import { type WaitOptions, type WatchOptions, waitForState, watchStatus } from "./watch/watch.ts";
 
 export { InvalidError, type Issue } from "../errors.ts";
 export type { SentMoney, SentToken } from "../status/sent.ts";
@@ -41,7 +41,7 @@ export { apiKeyPattern, type ClientOptions, clientIdPattern } from "./options.ts
 export type { Proved, ProveOptions } from "./prove.ts";
 export { type RequestInfo, type ResponseInfo, readRetryAfterSeconds } from "./request.ts";
 export type { BalanceChange, Role, Simulation } from "./simulation.ts";
-export type { WaitOptions, WatchOptions } from "./watch.ts";
+export type { WaitOptions, WatchOptions } from "./watch/watch.ts";
 
 /** A status as the service reports it, without a proof. {@link Client.prove} proves an outcome. */
 export type ClaimedStatus = ServiceStatus;

@@ -21,7 +21,7 @@ import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { ClientError, UnprovenError, WaitError } from "./errors.ts";
 import type { Trust } from "./options.ts";
 import { loadCode, sleep } from "./request.ts";
-import type { WaitOptions } from "./watch.ts";
+import type { WaitOptions } from "./watch/watch.ts";
 import { startBound } from "./within.ts";
 
 /**

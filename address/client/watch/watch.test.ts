@@ -4,12 +4,12 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { makeRecord } from "../index.ts";
-import { type AddressState, addressStates } from "../status/shape.ts";
-import { statusOf } from "../test/answers.ts";
-import { sample, shop } from "../test/samples.ts";
-import { type Served, serve } from "../test/serve.ts";
-import { createClient, ServiceError, UnprovenError, WaitError } from "./client.ts";
+import { makeRecord } from "../../index.ts";
+import { type AddressState, addressStates } from "../../status/shape.ts";
+import { statusOf } from "../../test/answers.ts";
+import { sample, shop } from "../../test/samples.ts";
+import { type Served, serve } from "../../test/serve.ts";
+import { createClient, ServiceError, UnprovenError, WaitError } from "../client.ts";
 
 const { address } = makeRecord(sample);
 const type = { "Content-Type": "text/event-stream; charset=utf-8" };
