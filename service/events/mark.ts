@@ -27,7 +27,7 @@ import { selectConfirmations } from "./confirmations.ts";
  * created the address, the earliest first, up to this number. The limit is necessary because any
  * account can create an existing address again. Each account adds a row.
  */
-const laterOwnersMax = 31;
+export const laterOwnersMax = 31;
 
 /**
  * Schedules a status read of the `addresses`, separately for each account that gets their events.

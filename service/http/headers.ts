@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify
 import { noSniff, Refusal } from "./errors.ts";
 
 /** The maximum number of headers in a request. */
-const headersMax = 64;
+export const headersMax = 64;
 
 /**
  * An onRequest hook for every path. Sets the headers that all responses share. Refuses requests

@@ -22,7 +22,7 @@ export class TargetError extends Error {
   override name = "TargetError";
 }
 
-const urlMax = 500;
+export const urlCharactersMax = 500;
 
 /**
  * The only range from which public IPv6 addresses are assigned. The range does not contain
@@ -48,8 +48,8 @@ export function isPublic(address: string): boolean {
  */
 export function parseTarget(text: string, targets: Targets): URL {
   const { length } = text;
-  if (length > urlMax)
-    throw new TargetError(`expected at most ${urlMax} characters, found ${length}`);
+  if (length > urlCharactersMax)
+    throw new TargetError(`expected at most ${urlCharactersMax} characters, found ${length}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) {
     const found = `${length} characters that are not a URL`; // The text can contain a secret.

@@ -1,5 +1,5 @@
-// Stores the origins that an account allows for its client ID. An account has at most 20 origins,
-// in canonical form (origins.ts).
+// Stores the origins that an account allows for its client ID. An account has at most `originsMax`
+// origins, in canonical form (origins.ts).
 
 import { InvalidError, type Issue } from "executable-address";
 import type { Kysely } from "kysely";

@@ -101,7 +101,7 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
  * other items share the cost of an item that burns all its gas. With this limit, each item still
  * pays for less than twice its own gas.
  */
-const gasRatioMax = 1.45;
+export const gasRatioMax = 1.45;
 
 /**
  * Groups the items into batches that comply with `limits`. An item that has failed before gets its

@@ -97,7 +97,7 @@ export async function work(
  * this number. With a lower limit, jobs that have to wait could prevent the executor from reaching
  * the next jobs.
  */
-const jobsMin = 250;
+export const jobsMin = 250;
 
 /**
  * Returns how many jobs to examine: as many as the keys can send now, within limits. The limits are

@@ -71,9 +71,9 @@ const statusesInput = z.strictObject({
 });
 
 /**
- * GET /statuses?addresses=0x…,0x…: the current statuses of up to 20 addresses. The statuses are
- * read simultaneously, so addresses on the same chain share RPC calls. If a status cannot be read,
- * the response contains an error code instead of the status.
+ * GET /statuses?addresses=0x…,0x…: the current statuses of up to {@link statusesMax}
+ * addresses. The statuses are read simultaneously, so addresses on the same chain share RPC calls.
+ * If a status cannot be read, the response contains an error code instead of the status.
  */
 export function mountStatuses(
   app: FastifyInstance,

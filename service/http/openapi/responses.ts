@@ -1,8 +1,10 @@
 // The refusals and headers that operations share. ../errors.ts defines the status of each error
 // code.
 
+import { maxHeaderSize } from "node:http";
 import { dailyCreates, describePolicy, policies } from "../../accounts/limits.ts";
 import { type Code, errorBody, statuses } from "../errors.ts";
+import { headersMax } from "../headers.ts";
 import type { Schema } from "./comments.ts";
 import { describeShape } from "./schemas.ts";
 
@@ -212,7 +214,7 @@ const refusals = {
   },
   HeadersTooLarge: {
     codes: ["headers_too_large"],
-    description: "The request has more than 64 headers.",
+    description: `The request has more than ${headersMax} headers.`,
     headers: refused,
   },
   InternalError: {
@@ -293,7 +295,7 @@ const unowned: Record<string, Answer> = {
   },
   HeadersOverflow: {
     codes: ["headers_too_large"],
-    description: "The headers have more than 16 KiB.",
+    description: `The headers have more than ${maxHeaderSize / 1024} KiB.`,
     headers: { ...beforeRequests, "Cache-Control": "NoStore" },
   },
   ExpectationFailed: {

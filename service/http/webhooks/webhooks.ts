@@ -28,6 +28,7 @@ import {
   rotateSecret,
   setPaused,
 } from "../../webhooks/endpoints.ts";
+import { urlCharactersMax } from "../../webhooks/guard.ts";
 import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
@@ -39,7 +40,7 @@ import type { Parts } from "../parts.ts";
 export const endpointInput = z.strictObject({
   url: z
     .string()
-    .max(500)
+    .max(urlCharactersMax)
     .describe("An `https` URL whose host name resolves to public addresses only."),
   types: z
     .array(z.string().max(100).meta({ enum: eventTypes }))
