@@ -3,6 +3,7 @@
 
 import type { Hex } from "executable-address";
 import {
+  pingMs,
   readMessages,
   ServiceError,
   type StreamMessage,
@@ -21,7 +22,7 @@ export type FollowOptions = {
   readonly report: (news: News) => void;
 };
 
-const streamSilenceMs = 18_000;
+const streamSilenceMs = pingMs + 3_000;
 const pollMs = 5_000;
 const timeoutMs = 5_000;
 const tickMs = 1_000;

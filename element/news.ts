@@ -1,12 +1,13 @@
 // The live status that a page shows.
 
+import { pingMs } from "executable-address/client/internal";
 import type { ServiceStatus } from "executable-address/status";
 
 /**
  * `isSilent` becomes true if no update arrives for this time. On a working connection, updates
- * arrive more often, because the server sends a ping every 15 s.
+ * arrive more often, because the server sends pings.
  */
-export const silentAfterMs = 25_000;
+export const silentAfterMs = pingMs + 10_000;
 
 /** The last status of an address, and whether the status may be outdated. */
 export type News = {

@@ -21,7 +21,7 @@ const exported: Record<string, string> = {
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "executable-address/client/internal": `
     ServiceError address apiKeyFormat clientIdFormat findRecord fits integer measuredBalancesMax
-    proveSimulation readMessages refuseUnknown sleep within`,
+    pingMs proveSimulation readMessages refuseUnknown sleep within`,
   "executable-address/proof/internal": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `

@@ -11,5 +11,5 @@ export { type FoundRecord, findRecord } from "./mirrors.ts";
 export { apiKeyFormat, clientIdFormat } from "./options.ts";
 export { sleep, type Transport } from "./request.ts";
 export { measuredBalancesMax } from "./simulation.ts";
-export { readMessages, type StreamMessage } from "./watch/watch.ts";
+export { pingMs, readMessages, type StreamMessage } from "./watch/watch.ts";
 export { within } from "./within.ts";

@@ -1,5 +1,6 @@
 // The limits of one server on new intents, requests, connections, event streams, and caches.
 
+import { pingMs } from "executable-address/client/internal";
 import { daySeconds } from "../flow/days.ts";
 
 export type Limits = {
@@ -78,7 +79,7 @@ export type EventLimits = {
    * The interval between pings. Many proxies close a connection that is silent for a minute, so the
    * interval is shorter.
    */
-  heartbeatMs: number;
+  pingMs: number;
   /**
    * The server continues to read an address's status for this time after its last stream closes.
    * The client may reconnect in this time.
@@ -109,7 +110,7 @@ export const defaultEventLimits: EventLimits = {
   streamsMax: 10_000,
   streamsPerAddressMax: 2_000,
   streamsPerClientMax: 200,
-  heartbeatMs: 15_000,
+  pingMs,
   lingerMs: 30_000,
 };
 

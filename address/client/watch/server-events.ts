@@ -19,7 +19,7 @@ type StreamRequest = {
   readonly path: string;
   /** The ID of the last event that was read. The new stream continues after this event. */
   readonly lastId: string | undefined;
-  /** The stream is treated as lost if nothing arrives for this time, not even a heartbeat. */
+  /** The stream is treated as lost if nothing arrives for this time, not even a ping. */
   readonly silenceMs: number;
   readonly signal: Signal | undefined;
 };

@@ -30,12 +30,13 @@ export type StreamMessage =
   | { readonly kind: "ping"; readonly timestamp: number | undefined }
   | { readonly kind: "unavailable" };
 
+/** The interval at which the service sends a ping in each stream. */
+export const pingMs = 15_000;
+
 type MessageOptions = {
   readonly signal: Signal | undefined;
   readonly pollMs: number;
-  /**
-   * If no byte arrives for this time, the stream is treated as lost. The service pings every 15 s.
-   */
+  /** A stream without a byte for this time is treated as lost. Must exceed {@link pingMs}. */
   readonly silenceMs: number;
 };
 
@@ -91,7 +92,7 @@ function parseMessage(name: string, data: string, address: Hex): StreamMessage |
 }
 
 /** The time after which a stream without messages counts as lost. A page uses a shorter time. */
-const silenceMs = 60_000;
+const silenceMs = 4 * pingMs;
 
 /**
  * Yields the current status, and then each changed status, until the caller stops reading. A status

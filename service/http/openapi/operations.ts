@@ -249,7 +249,7 @@ export const operations = {
       "resume the stream, send the `id` of the last event as `Last-Event-ID`. The data of an " +
       "`unavailable` event is an Error, which means that the chain cannot be read at present. " +
       "A `ping` event, sent every " +
-      `${defaultEventLimits.heartbeatMs / 1_000} seconds, ` +
+      `${defaultEventLimits.pingMs / 1_000} seconds, ` +
       "means that the status did not change up to the block that the event names: " +
       '`{"block":{"number":58,"timestamp":1795255786}}`, or `{"block":null}` while the chain ' +
       "cannot be read.",

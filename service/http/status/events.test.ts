@@ -9,7 +9,7 @@ let world: World;
 let server: TestApp;
 let base: string;
 const draining = new AbortController();
-const eventLimits = { heartbeatMs: 60, streamsPerAddressMax: 3, lingerMs: 300 };
+const eventLimits = { pingMs: 60, streamsPerAddressMax: 3, lingerMs: 300 };
 
 type Message = { id?: string; event?: string; data?: string; comment?: string; retry?: string };
 

@@ -73,7 +73,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
 
 type HubParts = Pick<Statuses, "read" | "readAt"> & Pick<Parts, "chainLoop">;
 
-type Stream = { response: Out; lastId: string | undefined; missedBeats: number };
+type Stream = { response: Out; lastId: string | undefined; missedPings: number };
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
 
 /**
@@ -115,17 +115,17 @@ type Hub = {
  * with four blocks per second, this number of blocks spans four seconds.
  */
 const blocksBetweenMax = 16;
-/** A stream is closed if its client reads nothing for this number of heartbeats. */
-const missedBeatsMax = 3;
+/** A stream is closed if its client reads nothing for this number of pings. */
+const missedPingsMax = 3;
 const framesMax = 16;
 
 export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {}) {
   const limits = { ...defaultEventLimits, ...change };
-  const { streamsMax, heartbeatMs, lingerMs } = limits;
+  const { streamsMax, pingMs, lingerMs } = limits;
   const shares = openShares(limits);
   const hub: Hub = { parts, addresses: new Map(), chains: new Map(), isClosed: false };
   const { addresses } = hub;
-  const beats = setInterval(() => beat(hub), heartbeatMs).unref();
+  const pinging = setInterval(() => sendPings(hub), pingMs).unref();
 
   function findOrAdd(subject: StatusSubject): FollowedAddress {
     let followed = addresses.get(subject.address);
@@ -164,7 +164,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
     ): () => void {
       const leave = shares.enter(subject.address, from);
       const followed = findOrAdd(subject);
-      const stream: Stream = { response, lastId, missedBeats: 0 };
+      const stream: Stream = { response, lastId, missedPings: 0 };
       followed.streams.add(stream);
       response.on("drain", () => deliver(followed, stream));
       deliver(followed, stream);
@@ -178,7 +178,7 @@ export function openEventHub(parts: HubParts, change: Partial<EventLimits> = {})
     /** Ends all streams, so that clients reconnect to another server. */
     close() {
       hub.isClosed = true;
-      clearInterval(beats);
+      clearInterval(pinging);
       for (const { stop } of hub.chains.values()) stop();
       for (const { streams } of addresses.values()) {
         for (const { response } of streams) response.end();
@@ -215,14 +215,14 @@ function follow({ parts, addresses, chains }: Hub, chainId: number): void {
  * Sends a ping to each stream, and disconnects clients that read nothing. A ping contains the
  * newest block for which the status was checked. It contains null if the chain is unreadable.
  */
-function beat({ addresses, chains }: Hub) {
+function sendPings({ addresses, chains }: Hub) {
   for (const { streams, subject, failure } of addresses.values()) {
     const head = failure ? undefined : chains.get(subject.intent.chainId)?.head;
     const ping = encodePing(head);
     for (const stream of streams) {
-      stream.missedBeats = stream.response.writableNeedDrain ? stream.missedBeats + 1 : 0;
-      if (stream.missedBeats >= missedBeatsMax) stream.response.destroy();
-      else if (stream.missedBeats === 0) stream.response.write(ping);
+      stream.missedPings = stream.response.writableNeedDrain ? stream.missedPings + 1 : 0;
+      if (stream.missedPings >= missedPingsMax) stream.response.destroy();
+      else if (stream.missedPings === 0) stream.response.write(ping);
     }
   }
 }

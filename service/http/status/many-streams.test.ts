@@ -53,12 +53,12 @@ async function pass(ms: number): Promise<void> {
 
 const pollMs = 5;
 const from = { client: "client", network: "network" };
-const limits = { heartbeatMs: 10, lingerMs: 50 };
+const limits = { pingMs: 10, lingerMs: 50 };
 
 describe("all event streams of one server", () => {
   test("share the requests to the chain", async () => {
     const { asked, parts, pay } = counted();
-    const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
+    const hub = openEventHub(parts, { ...limits, pingMs: 10_000 });
     const outs = Array.from({ length: 100 }, () => new PassThrough());
     for (const out of outs) hub.open(subject("a"), from, undefined, out as never);
     await pass(50);
@@ -73,7 +73,7 @@ describe("all event streams of one server", () => {
 
   test("send the state at each block, even with several blocks between two reads", async () => {
     const { parts, pay } = counted();
-    const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
+    const hub = openEventHub(parts, { ...limits, pingMs: 10_000 });
     const out = new PassThrough();
     hub.open(subject("a"), from, undefined, out as never);
     await pass(20);
@@ -115,7 +115,7 @@ describe("all event streams of one server", () => {
     hub.close();
   });
 
-  test("close a stream if its client reads nothing for three heartbeats", async () => {
+  test("close a stream if its client reads nothing for three pings", async () => {
     const { parts } = counted();
     const hub = openEventHub(parts, limits);
     const stuck = new Writable({ highWaterMark: 1, write: () => {} });
@@ -129,7 +129,7 @@ describe("all event streams of one server", () => {
 
   test("buffer few bytes for a slow client, and send every event", async () => {
     const { parts, pay } = counted();
-    const hub = openEventHub(parts, { ...limits, heartbeatMs: 10_000 });
+    const hub = openEventHub(parts, { ...limits, pingMs: 10_000 });
     const slow = new PassThrough({ highWaterMark: 1 });
     hub.open(subject("a"), from, undefined, slow as never);
     await pass(20);
