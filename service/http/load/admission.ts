@@ -171,7 +171,6 @@ type EarlyParts = Pick<Parts, "metrics" | "draining"> & {
 
 /**
  * Returns a listener that refuses create requests above the limit before the framework parses them.
- * An early refusal costs an eighth of a create request's processor time (overload.long.test.ts).
  * The returned listener passes all other requests to `listener`. The framework's hooks do not run
  * for a refused request. Instead, the returned listener adds the headers and counts the response.
  * During a drain, it closes the connection.
@@ -186,16 +185,12 @@ export function refuseEarly(
 ): RequestListener {
   const seconds = metrics.responseSeconds.labels({ route });
   const responses = metrics.responses.labels({ route, status: statuses.service_unavailable });
-  // Consecutive refusals usually have the same message. Creating an error for each refusal would
-  // take about a seventh of its processor time.
-  let last = { full: "", answer: answerTooMany("") };
   const isCreate = ({ method, url }: IncomingMessage) =>
     method === "POST" && (url === route || url?.startsWith(`${route}?`) === true);
   return (request, response) => {
     const full = isCreate(request) ? creates.findFull() : undefined;
     if (!full) return listener(request, response);
-    if (last.full !== full) last = { full, answer: answerTooMany(full) };
-    const { status, headers, body } = last.answer;
+    const { status, headers, body } = answerTooMany(full);
     response.writeHead(status, {
       "x-request-id": newRequestId(),
       ...(draining.aborted && { connection: "close" }),
