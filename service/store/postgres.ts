@@ -35,10 +35,8 @@ import type { Tables } from "./tables.ts";
 const groupSizeMax = 512;
 /**
  * `readSizeMax` is the maximum number of keys in a query. `readsRunningMax` is the maximum number
- * of simultaneous queries with the same SQL. With small limits, the service processes one result
- * while PostgreSQL executes the next query. If `readSizeMax` is 512 and `readsRunningMax` is 1, the
- * service handles 13 % fewer lookups per second. If `readSizeMax` is 1, the service handles 50 %
- * fewer lookups per second. A comment in sqlite.ts explains how such limits were measured.
+ * of simultaneous queries with the same SQL. The service processes one result while PostgreSQL
+ * executes the next query.
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;

@@ -35,8 +35,7 @@ export function saveFunctions(dialect: Dialect): TableStatement[] {
 /**
  * Inserts the whole group with one statement. If some addresses already exist, a second statement
  * adds the other accounts that created them to `later_owners`. A third statement finds addresses
- * that have other terms in the database. One statement per record would reduce the create requests
- * per second by a sixth (bench/http.ts).
+ * that have other terms in the database.
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

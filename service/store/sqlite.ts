@@ -33,28 +33,20 @@ import {
 } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-// The three limits below were chosen by measuring several values. The measurements used the servers
-// and the load of bench/http.ts, with shorter, more frequent rounds. The rates have an error of
-// about 5 %.
-
 /**
  * When this number of keys has been collected, the keys are read immediately. For example, each
  * create request starts with a read of its credential. With small groups, the main thread and the
- * writing thread can work simultaneously. With larger groups, the two threads would wait for each
- * other. With 512 keys per group, the service handles 7 % fewer create requests per second. With
- * one key per group, the service handles 14 % fewer create requests.
+ * writing thread can work simultaneously.
  */
 const keysPerGroupMax = 16;
 /**
  * When this number of lookups has been collected, the lookups are sent immediately. The reading
- * thread can then start while more requests arrive. With 512 lookups per group, the service handles
- * 11 % fewer random lookups per second. If each lookup is sent separately, a lookup of a random
- * address takes 25 % more processor time.
+ * thread can then start while more requests arrive.
  */
 const lookupsPerGroupMax = 32;
 /**
  * The maximum number of unanswered groups in the reading thread: the current group and the next
- * one. With only one group, the service handles 6 % fewer random lookups per second.
+ * one, so that the thread does not wait for its next group.
  */
 const lookupGroupsMax = 2;
 

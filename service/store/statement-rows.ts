@@ -18,8 +18,7 @@ export const statementRows = {
   walked: 1_000,
   /**
    * Rows with an encoded intent (the column `terms`) of up to 24,576 bytes. On PostgreSQL, reading
-   * 300 such rows takes 1.3 times as long in groups of 25 as in groups of 50 (bench/groups.ts). A
-   * statement that reads the longest terms takes 50 ms for 100 rows, and 34 ms for 50 rows.
+   * a row takes 1.3 times as long in groups of 25 as in groups of 50 (bench/groups.ts).
    */
   withTerms: 50,
 } as const;

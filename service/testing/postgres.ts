@@ -155,7 +155,7 @@ const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
 
 /**
  * Creates a database cluster in `parent` by copying a template. The first test file creates the
- * template. A copy takes 0.05 s of processor time, and initdb takes 0.55 s.
+ * template.
  *
  * @returns the cluster's data folder and its password
  */

@@ -3,9 +3,9 @@
 // a time. Therefore, another account waits for at most one window.
 //
 // A search with few matches may read all rows of the account. The speed is about 100,000 rows per
-// second (bench/lists.ts). Each account has a limit on simultaneous long searches. A rate limit
-// also limits how many windows these searches read. The first page of an unfiltered list is not a
-// long search.
+// second (bench/lists.ts, row "… by a part that none has"). Each account has a limit on
+// simultaneous long searches. A rate limit also limits how many windows these searches read. The
+// first page of an unfiltered list is not a long search.
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";

@@ -1,5 +1,5 @@
-// Runs simulations in a worker thread. In the test runner's own thread, they would take twice as
-// long, because the runner tracks every promise.
+// Runs simulations in a worker thread, because the test runner tracks every promise of its own
+// thread.
 
 import { parentPort } from "node:worker_threads";
 import { faultsOfLie } from "./price.ts";

@@ -124,10 +124,7 @@ export async function createWorld(
   };
 }
 
-/**
- * Opens a database in memory. Reuses prepared statements, because preparing them took a third of
- * the time.
- */
+/** Opens a database in memory. Reuses prepared statements, because a history repeats them. */
 export function openMemory(): Kysely<Tables> {
   const database = new Database(":memory:");
   const prepared = new Map<string, Database.Statement>();
