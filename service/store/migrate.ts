@@ -20,9 +20,14 @@ export type Rooms = Record<string, { statements(dialect: Dialect): TableStatemen
  * start simultaneously, the second server's insert waits for the first server's commit. The second
  * server then skips the migration.
  *
- * @throws if another version of the service created the tables
+ * @throws if another version of the service created the tables, or if they stay locked
  */
-export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms): Promise<void> {
+export async function migrate(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  rooms: Rooms,
+  triesMax = lockTriesMax,
+): Promise<void> {
   await createMigrationsTable(db);
   const all = { records: { statements }, ...rooms, "save-records": { statements: saveFunctions } };
   const migrations = Object.entries(all).map(([room, made]) => ({
@@ -40,7 +45,7 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms
   }
   for (const migration of migrations) {
     for (let tries = 1; !(await apply(db, dialect, migration)); tries++) {
-      if (tries === lockTriesMax) {
+      if (tries === triesMax) {
         throw new Error(
           `the migration ${migration.name} found its tables locked ${tries} times: ` +
             "end the long transactions that use these tables, and start again",

@@ -8,8 +8,9 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
-import { openStore } from "../roles/open-store.ts";
+import { openStore, rooms } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
+import { migrate } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
 import type { Store } from "./store.ts";
 
@@ -135,6 +136,24 @@ describe("PostgreSQL calls throw `UnavailableError` within 15 s if", { concurren
 });
 
 describe("the store on PostgreSQL", { concurrency: true }, () => {
+  test("refuses a migration whose tables stay locked, and applies it later", async (t) => {
+    const databaseUrl = await postgres.newDatabase();
+    const store = await openStore({ dataDirectory: "", databaseUrl });
+    const operator = new pg.Client(databaseUrl);
+    await operator.connect();
+    t.after(() => Promise.all([operator.end(), store.close()]));
+    const added = { statements: () => [sql`alter table records add column added integer`] };
+    const migrateOnce = () => migrate(store.db, "postgres", { ...rooms, added }, 1);
+    await operator.query("begin; lock table records in access share mode");
+    await assert.rejects(
+      migrateOnce(),
+      /^Error: the migration added-\w+ found its tables locked 1/,
+    );
+    await operator.query("rollback");
+    await migrateOnce();
+    assert.deepEqual((await sql`select added from records`.execute(store.db)).rows, []);
+  });
+
   test("answers create requests and lookups while 30 slow lists are running", async (t) => {
     const store = await openStore({ dataDirectory: "", databaseUrl: await postgres.newDatabase() });
     t.after(() => store.close());
