@@ -15,6 +15,7 @@ import {
   readRetryAfterSeconds,
   ServiceError,
 } from "./client.ts";
+import { loadCode } from "./request.ts";
 
 const { baseUrl, seen, answers, once, reset, close } = await startScripted();
 after(close);
@@ -104,6 +105,14 @@ describe("a call that fails", () => {
     const client = createClient({ baseUrl, fetch, retriesMax: 0 });
     const message = "GET /chains: the response was interrupted";
     await assert.rejects(client.chains(), { kind: "interrupted", message, cause });
+  });
+
+  test("a call throws an `unreachable` error if library code cannot be loaded", async () => {
+    const cause = new TypeError("Failed to fetch dynamically imported module");
+    await assert.rejects(loadCode(Promise.reject(cause)), {
+      ...{ name: "NetworkError", kind: "unreachable", cause },
+      message: "a part of the library cannot be loaded",
+    });
   });
 
   test("a call throws a `redirected` error instead of following a redirect", async () => {
