@@ -192,10 +192,8 @@ async function saveAddress(
   store: Store,
 ): Promise<void> {
   const atMs = Date.now();
-  const account =
-    (await findAccount(store.db, { email })) ?? (await createAccount(store.db, email, { atMs }));
-  if (!account) throw new Error("another launch created the account simultaneously: try again");
-  const { accountId } = account;
+  const created = await createAccount(store.db, email, { atMs });
+  const { accountId } = created ?? (await findAccount(store.db, { email }))!;
   await store.saveRecord({
     ...{ address: fromHex(address, ["address"]), terms: fromHex(terms, ["terms"]) },
     ...{ accountId, createdAtMs: atMs },
