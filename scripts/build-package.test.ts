@@ -317,7 +317,9 @@ describe("the packed packages", () => {
     assert.deepEqual(Object.keys(found).sort(), Object.keys(pinned).sort());
     for (const [name, bytes] of Object.entries(pinned))
       assert.ok(Math.abs(found[name as keyof typeof found] - bytes) <= 150, JSON.stringify(found));
-    const loaded = client.modules.filter((id) => /\/proof\/|\/new-intent\.js$/.test(id));
+    const loaded = client.modules.filter((id) =>
+      /\/proof\/|\/(new-intent|reserved-words|well-known)\.js$/.test(id),
+    );
     assert.deepEqual(loaded, [], "loaded by a page that neither proves nor creates");
   });
 });

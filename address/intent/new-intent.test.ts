@@ -1,10 +1,7 @@
-// Tests the rules for new intents, and the suggestions for misspelled functions. Also checks the
-// rules' lists of names and functions with solc and viem.
+// Tests the rules for new intents, and the suggestions for misspelled functions.
 
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { describe, test } from "node:test";
-import { toFunctionSelector } from "viem";
 import {
   decodeTerms,
   encodeNewIntent,
@@ -16,97 +13,7 @@ import {
   parseIntent,
   verifyRecord,
 } from "../index.ts";
-import { sample, sampleCall, shop, withCall } from "../test/samples.ts";
-import { findSelectorOwner, isReserved, reservedWords, wellKnown } from "./new-intent.ts";
-
-const solc = createRequire(import.meta.url)("solc") as {
-  compile(input: string): string;
-  version(): string;
-};
-
-/** Returns the words that the compiler rejects. `source` returns source code that uses a word. */
-function refusedBySolc(words: readonly string[], source: (word: string) => string): string[] {
-  const settings = { outputSelection: { "*": { "*": ["abi"] } } };
-  let left = words;
-  for (;;) {
-    const sources = Object.fromEntries(
-      left.map((word) => [word, { content: `contract C { ${source(word)} }` }]),
-    );
-    const input = { language: "Solidity", sources, settings };
-    const { errors = [] } = JSON.parse(solc.compile(JSON.stringify(input))) as {
-      errors?: { severity: string; sourceLocation: { file: string } }[];
-    };
-    const fatal = errors.filter(({ severity }) => severity === "error");
-    const found = new Set(fatal.map(({ sourceLocation }) => sourceLocation.file));
-    // After the compiler refuses a file, it skips the later stages for all files. The loop
-    // therefore compiles the remaining files again, until the compiler accepts every file.
-    if (found.size === 0) return words.filter((word) => !left.includes(word));
-    left = left.filter((word) => !found.has(word));
-  }
-}
-
-const free = `at error from global layout revert transient leave abi msg block tx now self owner __
-  require assert keccak256 sha256 gasleft selfdestruct suicide szabo finney erc7201 result $ a$ _1`;
-const sized = `uint8 uint256 uint7 uint0 uint08 uint264 int8 int9 int256 int257 bytes1 bytes32
-  bytes0 bytes33 bytes032 bytes1x1 uint8x1 fixed8 fixed8x fixed8x0 fixed8x00 fixed8x80
-  fixed8x81 fixed08x1
-  fixed128x18 fixed7x1 ufixed8x0 ufixed256x80 ufixed264x80`;
-
-describe("reserved words of Solidity", () => {
-  const words = [...reservedWords, ...free.split(/\s+/), ...sized.split(/\s+/)];
-
-  test("these tests use the compiler version of the contracts", () => {
-    assert.match(solc.version(), /^0\.8\.37\+/);
-  });
-
-  test("isReserved returns true if and only if solc refuses the function name", () => {
-    const refused = refusedBySolc(words, (word) => `function ${word}() external {}`);
-    assert.deepEqual(
-      words.filter((word) => isReserved(word, "function")),
-      refused,
-    );
-    for (const allowed of ["_", "fallback", "receive", "super", "this"])
-      assert.ok(!refused.includes(allowed), allowed);
-  });
-
-  test("isReserved returns true if and only if solc refuses the parameter name", () => {
-    const refused = refusedBySolc(words, (word) => `function f(bool ${word}) external {}`);
-    assert.deepEqual(
-      words.filter((word) => isReserved(word, "parameter")),
-      refused,
-    );
-    assert.ok(refused.includes("_"));
-  });
-
-  test("encodeNewIntent refuses a reserved word, and parseIntent accepts it", () => {
-    const intent = withCall("f(bool memory)", "true");
-    assert.doesNotThrow(() => parseIntent(intent));
-    assert.throws(
-      () => encodeNewIntent(intent),
-      /a different parameter name: memory is a reserved word/,
-    );
-    assert.doesNotThrow(() => encodeNewIntent(withCall("receive(bool from)", "true")));
-  });
-});
-
-describe("functions that share the selector of a well-known function", () => {
-  const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
-
-  test("findSelectorOwner returns the well-known function that has the selector", () => {
-    for (const signature of signatures)
-      assert.equal(findSelectorOwner(toFunctionSelector(`function ${signature}`)), signature);
-    assert.equal(new Set(signatures).size, signatures.length);
-    assert.equal(findSelectorOwner("0x00000000"), undefined);
-  });
-
-  test("encodeNewIntent refuses a function with the selector of a well-known function", () => {
-    const intent = withCall("many_msg_babbage(bytes1 a)", "0x11");
-    assert.doesNotThrow(() => parseIntent(intent));
-    assert.throws(() => encodeNewIntent(intent), /0xa9059cbb belongs to .*transfer\(address,uint/);
-    const approve = withCall("approve(address spender, uint256 amount)", shop, "1");
-    assert.doesNotThrow(() => encodeNewIntent(approve));
-  });
-});
+import { sample, sampleCall, withCall } from "../test/samples.ts";
 
 describe("functions that are not written in the canonical form", () => {
   test("the message suggests the canonical spelling of a function", () => {
