@@ -96,7 +96,7 @@ async function readTrustedBlocks(
 ) {
   const number = proof?.execution?.block?.number;
   if (!Number.isSafeInteger(number) || number! > agreed.number) return [agreed];
-  const block = await agree(rpcs, number!, parseAgreement(rpcs, options).quorum);
+  const { block } = await agree(rpcs, number!, parseAgreement(rpcs, options).quorum);
   return block ? [agreed, { ...block, chainId: agreed.chainId }] : [agreed];
 }
 

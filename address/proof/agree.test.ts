@@ -76,38 +76,48 @@ const down: Rpc = async () => {
 describe("agree", () => {
   test("returns undefined if a quorum returns a block with a different number", async () => {
     const shifted = nodeAt(9, "a", 1, 1);
-    assert.equal(await agree([shifted, shifted, nodeAt(9)], 5, 2), undefined);
+    assert.deepEqual(await agree([shifted, shifted, nodeAt(9)], 5, 2), {
+      block: undefined,
+      answers: `rpcs[0]: block 6, rpcs[1]: block 6, rpcs[2]: ${hashOf("a")}`,
+    });
   });
 
   test("returns undefined if too few nodes have the block", async () => {
-    assert.equal(await agree([nodeAt(9), down], 5, 2), undefined);
-    assert.equal(await agree([nodeAt(9), async () => null], 5, 2), undefined);
+    for (const [rpc, answer] of [
+      [down, "is down"],
+      [async () => null, "no block"],
+    ] as const)
+      assert.deepEqual(await agree([nodeAt(9), rpc], 5, 2), {
+        block: undefined,
+        answers: `rpcs[0]: ${hashOf("a")}, rpcs[1]: ${answer}`,
+      });
   });
 
   test("assertAgreed throws `unproved` for a hash that the nodes do not agree on", async () => {
     const place = { blockNumber: 5, blockHash: hashOf("b") };
-    const expected = "block 5: expected a hash that the nodes agree on";
-    await assert.rejects(assertAgreed([nodeAt(9), nodeAt(9), nodeAt(9, "b")], place, 2), {
-      code: "unproved",
-      message: `${expected} (${hashOf("a")}), found ${hashOf("b")}`,
-    });
-    await assert.rejects(assertAgreed([nodeAt(9), down, nodeAt(9, "b")], place, 2), {
-      code: "unproved",
-      message: `${expected}, found ${hashOf("b")}`,
-    });
+    const expected = `block 5: expected 2 of 3 endpoints to have the hash ${hashOf("b")}, found`;
+    for (const [second, answer] of [
+      [nodeAt(9), hashOf("a")],
+      [down, "is down"],
+    ] as const)
+      await assert.rejects(assertAgreed([nodeAt(9), second, nodeAt(9, "b")], place, 2), {
+        code: "unproved",
+        message: `${expected} rpcs[0]: ${hashOf("a")}, rpcs[1]: ${answer}, rpcs[2]: ${hashOf("b")}`,
+      });
   });
 });
 
 describe("blockHashOf", () => {
   test("throws `no_quorum` with the response of each endpoint", async () => {
-    const wanted = "expected 2 of 3 endpoints to agree on a block, found the newest blocks";
+    const heads = "rpcs[0]: 9, rpcs[1]: is down, rpcs[2]: of chain 10";
+    const hashes = `rpcs[0]: ${hashOf("a")}, rpcs[1]: ${hashOf("b")}, rpcs[2]: ${hashOf("c")}`;
     for (const [rpcs, found] of [
-      [[nodeAt(9), down, nodeAt(9, "a", 10)], "9, rpcs[1]: is down, rpcs[2]: of chain 10"],
-      [[nodeAt(9), nodeAt(9, "b"), nodeAt(9, "c")], "9, rpcs[1]: 9, rpcs[2]: 9"],
+      [[nodeAt(9), down, nodeAt(9, "a", 10)], `the newest blocks ${heads}`],
+      [[nodeAt(9), nodeAt(9, "b"), nodeAt(9, "c")], `for block 9: ${hashes}`],
     ] as const)
       await assert.rejects(blockHashOf(rpcs, { chainId: 1 }), {
         code: "no_quorum",
-        message: `${wanted} rpcs[0]: ${found}`,
+        message: `expected 2 of 3 endpoints to agree on a block, found ${found}`,
       });
   });
 

@@ -53,28 +53,34 @@ export async function blockHashOf(
     const heads = await Promise.all(calls.map((rpc) => readHead(rpc, chainId)));
     const numbers = heads.filter((head) => typeof head === "number").sort((a, b) => b - a);
     const head = numbers[quorum - 1];
-    found = heads.map((each, index) => `rpcs[${index}]: ${each}`).join(", ");
+    found = `the newest blocks ${listAnswers(heads)}`;
     if (head === undefined || head < confirmations) continue;
-    const block = await agree(calls, head - confirmations, quorum);
+    const number = head - confirmations;
+    const { block, answers } = await agree(calls, number, quorum);
     if (block) return { chainId, ...block, head };
+    found = `for block ${number}: ${answers}`;
   }
   const wanted = `${quorum} of ${rpcs.length} endpoints to agree on a block`;
-  const message = `expected ${wanted}, found the newest blocks ${found}`;
-  throw new ProofError("no_quorum", message);
+  throw new ProofError("no_quorum", `expected ${wanted}, found ${found}`);
 }
 
 /**
  * Returns the block at `number` if a quorum of `rpcs` agrees on it. The chain ID is not checked
  * again, because a different chain cannot have the same hash.
+ *
+ * @returns `answers` describes the answer of each node for error messages
  */
 export async function agree(rpcs: Rpcs, number: number, quorum: number) {
-  const blocks = await Promise.all(
-    rpcs.map((rpc) => findBlock(toRpc(rpc), toQuantity(number)).catch(() => undefined)),
+  const found = await Promise.all(
+    rpcs.map((rpc) => findBlock(toRpc(rpc), toQuantity(number)).catch(reasonOf)),
   );
-  return pickAgreed(
-    blocks.filter((block) => block?.number === number),
-    quorum,
-  );
+  const blocks = found.filter((each) => typeof each === "object");
+  const atNumber = blocks.filter((each) => each.number === number);
+  const answers = found.map((each) => {
+    if (typeof each !== "object") return each ?? "no block";
+    return each.number === number ? each.hash : `block ${each.number}`;
+  });
+  return { block: pickAgreed(atNumber, quorum), answers: listAnswers(answers) };
 }
 
 /**
@@ -102,9 +108,17 @@ async function readHead(rpc: Rpc, chainId: number): Promise<number | string> {
     const found = parseNumber(chain, "chain id");
     return found === chainId ? parseNumber(head, "block number") : `of chain ${found}`;
   } catch (error) {
-    return error instanceof Error ? error.message.slice(0, 200) : "no answer";
+    return reasonOf(error);
   }
 }
+
+/** Returns why a node gave no usable answer, as in {@link listAnswers}. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message.slice(0, 200) : "no answer";
+
+/** Lists the answer of each node. Nodes are named by index, because a URL may contain a key. */
+export const listAnswers = (answers: readonly (string | number)[]): string =>
+  answers.map((each, index) => `rpcs[${index}]: ${each}`).join(", ");
 
 export const toRpc = (rpc: string | Rpc): Rpc => (typeof rpc === "string" ? httpRpc(rpc) : rpc);
 

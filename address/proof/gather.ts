@@ -18,9 +18,11 @@ import {
   type AgreementOptions,
   agree,
   blockHashOf,
+  listAnswers,
   parseAgreement,
   pickAgreed,
   type Rpcs,
+  reasonOf,
   refuseUnknownOptions,
   toRpc,
 } from "./agree.ts";
@@ -183,20 +185,22 @@ export async function readAgreed(
   { rpcs, ...options }: GatherOptions,
 ): Promise<AddressStatus> {
   const { quorum } = parseAgreement(rpcs, options);
-  const reasons: string[] = [];
   const readings = await Promise.all(
     rpcs.map((rpc) =>
-      readStatus(record, { rpc: toRpc(rpc), blockHash: agreed.hash }).catch((error: Error) => {
-        reasons.push(error.message);
-        return undefined;
-      }),
+      readStatus(record, { rpc: toRpc(rpc), blockHash: agreed.hash }).catch(reasonOf),
     ),
   );
-  const found = pickAgreed(readings, quorum);
+  const statuses = readings.filter((reading) => typeof reading === "object");
+  const found = pickAgreed(statuses, quorum);
   if (found) return found;
-  const count = `${quorum} of ${rpcs.length}`;
-  const message = `expected ${count} endpoints to return the same status of ${record.address}`;
-  throw new ProofError("no_quorum", [message, ...reasons].join("; "));
+  const seen = readings.map((reading) =>
+    typeof reading === "string" ? reading : `${reading.state} with balance ${reading.balance}`,
+  );
+  throw new ProofError(
+    "no_quorum",
+    `expected ${quorum} of ${rpcs.length} endpoints to return the same status of ` +
+      `${record.address} at block ${agreed.hash}, found ${listAnswers(seen)}`,
+  );
 }
 
 /**
@@ -234,11 +238,11 @@ export async function assertAgreed(
   { blockNumber, blockHash }: { readonly blockNumber: number; readonly blockHash: string },
   quorum: number,
 ): Promise<void> {
-  const block = await agree(rpcs, blockNumber, quorum);
+  const { block, answers } = await agree(rpcs, blockNumber, quorum);
   if (block?.hash === blockHash) return;
-  const agreed = block ? ` (${block.hash})` : "";
   throw new ProofError(
     "unproved",
-    `block ${blockNumber}: expected a hash that the nodes agree on${agreed}, found ${blockHash}`,
+    `block ${blockNumber}: expected ${quorum} of ${rpcs.length} endpoints to have the hash ` +
+      `${blockHash}, found ${answers}`,
   );
 }

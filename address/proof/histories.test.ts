@@ -204,10 +204,11 @@ for (const hardfork of ["prague", "osaka"] as const) {
       const record = await world.newRecord();
       const hash = (await world.client.getBlock()).hash;
       const silent: Rpc = async () => Promise.reject(new Error("is down"));
-      const expected = "expected 2 of 2 endpoints to return the same status";
+      const wanted = `2 of 2 endpoints to return the same status of ${record.address}`;
+      const found = "rpcs[0]: unfunded with balance 0, rpcs[1]: is down";
       await assert.rejects(readAgreed(record, { hash }, { rpcs: [world.rpcUrl, silent] }), {
         code: "no_quorum",
-        message: `${expected} of ${record.address}; is down`,
+        message: `expected ${wanted} at block ${hash}, found ${found}`,
       });
     });
   });

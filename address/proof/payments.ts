@@ -65,7 +65,7 @@ export async function findPayments(
   const { quorum } = parseAgreement(rpcs, options);
   const isLater = since && !since.disputed && since.block.number <= agreed.number;
   const still = isLater ? await agree(rpcs, since.block.number, quorum) : undefined;
-  const known = still?.hash === since?.block.hash ? since : undefined;
+  const known = still?.block?.hash === since?.block.hash ? since : undefined;
   const before = known?.payments ?? [];
   const from = known ? known.block.number + 1 : 0;
   const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);

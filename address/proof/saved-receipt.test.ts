@@ -256,7 +256,10 @@ test("agreeOnReceipt throws if the nodes do not have the receipt's blocks", asyn
   const rpcs = [world.rpcUrl];
   const receipt = await makeReceipt(record, { rpcs });
   assert.equal((await agreeOnReceipt(receipt, { rpcs })).length, 2);
-  await assert.rejects(agreeOnReceipt(receipts[0], { rpcs }), { code: "no_quorum" });
+  await assert.rejects(agreeOnReceipt(receipts[0], { rpcs }), {
+    code: "no_quorum",
+    message: /^block \d+: expected 1 of 1 endpoints to have the hash 0x\w{64}, found rpcs\[0\]: /,
+  });
   await world.stop();
 });
 

@@ -126,12 +126,12 @@ export async function agreeOnReceipt(
   // This call checks that the nodes serve the intent's chain.
   await blockHashOf(rpcs, { ...options, chainId: receipt.record.intent?.chainId });
   const checks = receiptBlocks(receipt).map(async ({ number, hash }) => {
-    const found = await agree(rpcs, number, quorum);
-    if (found && isSame(found.hash, hash)) return found.hash;
-    const what = found ? `have ${found.hash}` : "do not agree";
+    const { block, answers } = await agree(rpcs, number, quorum);
+    if (block && isSame(block.hash, hash)) return block.hash;
     throw new ProofError(
       "no_quorum",
-      `block ${number}: the receipt contains the hash ${hash}, but the nodes ${what}`,
+      `block ${number}: expected ${quorum} of ${rpcs.length} endpoints to have the hash ${hash}, ` +
+        `found ${answers}`,
     );
   });
   return Promise.all(checks);

@@ -205,11 +205,11 @@ async function isCanonical(
   { rpcs, ...options }: ChainOptions,
 ) {
   const { quorum } = parseAgreement(rpcs, options);
-  const block = await agree(rpcs, number, quorum);
+  const { block, answers } = await agree(rpcs, number, quorum);
   if (block) return block.hash === hash.toLowerCase();
   throw new ProofError(
     "no_quorum",
-    `expected ${quorum} of ${rpcs.length} endpoints to agree on block ${number}, found fewer`,
+    `expected ${quorum} of ${rpcs.length} endpoints to agree on block ${number}, found ${answers}`,
   );
 }
 
