@@ -7,7 +7,14 @@ import { executeCalldata, recoverCalldata, rescueCalldata } from "../calldata/ca
 import { gasMargin } from "../calldata/gas.ts";
 import { describeValue } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { parseAgreement, pickAgreed, type Rpcs, toRpc } from "../proof/agree.ts";
+import {
+  listAnswers,
+  parseAgreement,
+  pickAgreed,
+  type Rpcs,
+  reasonOf,
+  toRpc,
+} from "../proof/agree.ts";
 import { ProofError } from "../proof/error.ts";
 import type { AddressStatus, TokenAmount } from "../status/shape.ts";
 import { Misuse, type Options } from "./arguments.ts";
@@ -111,9 +118,14 @@ async function askAgreed(
   const values = answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   const found = pickAgreed(values, quorum);
   if (found !== undefined) return found;
-  const count = `${values.length} answers from ${rpcs.length} nodes`;
-  const message = `${method}: expected ${quorum} nodes to give the same answer, found ${count}`;
-  throw new ProofError("no_quorum", message);
+  const shown = answers.map((each) =>
+    each.status === "fulfilled" ? describeValue(each.value) : reasonOf(each.reason),
+  );
+  throw new ProofError(
+    "no_quorum",
+    `${method} ${JSON.stringify(params)}: expected ${quorum} of ${rpcs.length} nodes to give the ` +
+      `same answer, found ${listAnswers(shown)}`,
+  );
 }
 
 function callFor(
@@ -241,27 +253,32 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
   const askAll = (method: string) =>
     Promise.all(rpcs.map((rpc) => toRpc(rpc)(method, [hash]).catch(() => null)));
   let isKnown = false;
+  let answers: (Partial<Receipt> | null)[] = [];
   for (let waited = 0; waited < receiptSecondsMax * 1_000; waited += pollMs) {
-    const answers = await askAll("eth_getTransactionReceipt");
-    const receipt = pickAgreed(
-      answers as (Partial<Receipt> | null)[],
-      quorum,
-      (answer) => answer?.blockHash && answer.status && `${answer.blockHash} ${answer.status}`,
-    );
+    answers = (await askAll("eth_getTransactionReceipt")) as typeof answers;
+    const receipt = pickAgreed(answers, quorum, describeReceipt);
     if (receipt) return receipt as Receipt;
-    isKnown ||= (await askAll("eth_getTransactionByHash")).filter(Boolean).length >= quorum;
+    const known = (await askAll("eth_getTransactionByHash")).filter(Boolean).length;
+    isKnown ||= known >= quorum;
     // No other node gets the transaction, because the first node may still propagate it.
     if (!isKnown && waited >= knownSecondsMax * 1_000)
       throw new ProofError(
         "no_quorum",
-        `${hash}: one node accepted this transaction, but other nodes do not have it; check the ` +
-          "status before you send it again",
+        `${hash}: one node accepted this transaction, but after ${knownSecondsMax} s, expected ` +
+          `${quorum} of ${rpcs.length} nodes to have it, found ${known}; check the status before ` +
+          "you send it again",
       );
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
+  const shown = answers.map((answer) => describeReceipt(answer) ?? "no receipt");
   throw new ProofError(
     "no_quorum",
-    `${hash}: expected ${quorum} nodes to return the same receipt, found fewer; check the status ` +
-      "before you send the transaction again",
+    `${hash}: expected ${quorum} of ${rpcs.length} nodes to return the same receipt within ` +
+      `${receiptSecondsMax} s, found ${listAnswers(shown)}; check the status before you send the ` +
+      "transaction again",
   );
 }
+
+/** Returns the fields on which nodes must agree, or undefined if there is no receipt. */
+const describeReceipt = (answer: Partial<Receipt> | null): string | undefined =>
+  answer?.blockHash && answer.status && `status ${answer.status} in block ${answer.blockHash}`;

@@ -208,7 +208,7 @@ describe("the command line without the service, if one of three nodes lies", () 
     assert.equal(status, 1);
     assert.match(
       err,
-      /sent 0xabab\w+\n.*one node accepted this transaction, but other nodes do not have it/,
+      /sent 0xabab\w+\n.*after 15 s, expected 2 of 3 nodes to have it, found 0; check the status/,
     );
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
@@ -236,7 +236,11 @@ describe("the command line without the service, if one of three nodes lies", () 
     const { status, err } = await run(args);
     other.stop();
     assert.equal(status, 1);
-    assert.match(err, /eth_getBalance: expected 2 nodes to .* same answer, found 2 answers from 2/);
+    assert.match(
+      err,
+      /^eth_getBalance .*"latest"\]: expected 2 of 2 nodes to give the same answer/,
+    );
+    assert.match(err, /same answer, found rpcs\[0\]: "0", rpcs\[1\]: "5"/);
   });
   test("`execute` exits with 1 if the nodes return different receipts", async (t) => {
     const record = await world.newRecord();
@@ -256,7 +260,14 @@ describe("the command line without the service, if one of three nodes lies", () 
     const { status, err } = await run([...args, "--rpc", others[0]!.url, "--rpc", other.url]);
     other.stop();
     assert.equal(status, 1);
-    assert.match(err, /0x\w+: expected 2 nodes to return the same receipt, found fewer; check the/);
+    assert.match(
+      err,
+      /0x\w+: expected 2 of 2 nodes to return the same receipt within 180 s, found/,
+    );
+    assert.match(
+      err,
+      /rpcs\[0\]: status 0x1 in block 0x\w+, rpcs\[1\]: status 0x0 in block 0x\w+;/,
+    );
   });
   task("execute with a keystore", async () => {
     const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
