@@ -9,7 +9,6 @@ import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { inGroups, roundRobin } from "../flow/groups.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/payment.ts";
-import { findNewestSeq, unexpired } from "../store/find-records.ts";
 import { byClientId, joinRecord, joinReference, type Named, readNamed } from "../store/owners.ts";
 import { statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
@@ -401,41 +400,4 @@ export async function postponeWatches(
       .where("marked_block", "=", watch.markedBlock)
       .execute();
   }
-}
-
-/**
- * The result of {@link passClosed}. All records up to the number `seq` were closed at the time
- * `expiredSeconds`. If `isEnd` is true, there were no later records.
- */
-export type Closed = { seq: number; expiredSeconds: number; isEnd: boolean };
-
-/** The value for the first call of {@link passClosed}. */
-export const noneClosed: Closed = { seq: 0, expiredSeconds: 0, isEnd: false };
-
-/**
- * Searches up to 1,000 records after `last.seq` for the first open record. A record is closed if
- * its address is expired or settled, or its intent is for another chain. If `expiredSeconds` is
- * earlier than in the last call, the search begins at the first record. Records that were expired
- * may now be open.
- *
- * @param last the result of the last call, or {@link noneClosed}
- * @param expiredSeconds the chain's time in Unix seconds; records that expire by then are expired
- */
-export async function passClosed(
-  db: Kysely<Tables>,
-  chainId: number,
-  last: Closed,
-  expiredSeconds: number,
-): Promise<Closed> {
-  const seq = expiredSeconds < last.expiredSeconds ? 0 : last.seq;
-  const newest = await findNewestSeq(db);
-  const end = Math.min(newest, seq + statementRows.walked);
-  const { rows } = await sql<{ seq: number }>`select r.seq
-    from (${unexpired(chainId, seq, end, expiredSeconds)}) r
-    where not exists (select 1 from watches w
-      where w.account_id = r.account_id and w.address = r.address and w.settled_at is not null)
-    order by r.seq limit 1`.execute(db);
-  const open = rows[0] && Number(rows[0].seq);
-  if (open !== undefined) return { seq: open - 1, expiredSeconds, isEnd: false };
-  return { seq: Math.max(seq, end), expiredSeconds, isEnd: end === newest };
 }

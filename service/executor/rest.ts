@@ -11,7 +11,7 @@
 
 import type { BlockPace } from "../chain/rpc/block-pace.ts";
 import type { View } from "../chain/rpc/view.ts";
-import { type Closed, noneClosed } from "../events/watches.ts";
+import { newOpenSearch, type OpenSearch } from "../events/open-records.ts";
 import { dayOf } from "../flow/days.ts";
 import { noteRecipients, transfersSince } from "../follow/logs.ts";
 import type { FollowMemory } from "../follow/memory.ts";
@@ -31,7 +31,7 @@ const checksMax = 6;
  */
 const closingSeconds = 900;
 /** The interval at which an awake chain is checked for open addresses. */
-const closedEveryMs = 10_000;
+const searchEveryMs = 10_000;
 /**
  * The chain sleeps only if all addresses have been closed for this time. Otherwise, one wrong block
  * timestamp could put the chain to sleep.
@@ -43,13 +43,10 @@ const paidMs = 1_200_000;
 /** Times are in milliseconds of a monotonic clock. */
 type Rest = {
   isAsleep: boolean;
-  /**
-   * The result of the last search for open addresses. The search counts an address as open until
-   * `closingSeconds` after its expiration time.
-   */
-  closed: Closed;
-  /** When the addresses were last checked. */
-  closedCheckedMs: number;
+  /** The search counts a record as open until `closingSeconds` after its expiration time. */
+  openSearch: OpenSearch;
+  /** When the search was last continued. */
+  searchedMs: number;
   /** The time of the last check or the end of the last pass, whichever is later. */
   checkedMs: number;
   /** The number of checks since the last pass. */
@@ -72,8 +69,8 @@ export type RestMemory = { rest: Rest; last: LastPass };
 export const openRestMemory = (nowMs: number): RestMemory => ({
   rest: {
     isAsleep: false,
-    closed: noneClosed,
-    closedCheckedMs: Number.NEGATIVE_INFINITY,
+    openSearch: newOpenSearch,
+    searchedMs: Number.NEGATIVE_INFINITY,
     checkedMs: 0,
     checks: 0,
     awakeUntilMs: nowMs + closedMs,
@@ -100,8 +97,8 @@ export async function decidePoll(
   }
   const nowMs = parts.clock();
   if (!hasWebSocket && nowMs < pace.expectedMs()) return "rest";
-  if (rest.isAsleep || nowMs - rest.closedCheckedMs >= closedEveryMs) {
-    rest.closedCheckedMs = nowMs;
+  if (rest.isAsleep || nowMs - rest.searchedMs >= searchEveryMs) {
+    rest.searchedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
     // If logs are missing, the chain stays awake until scan.ts has read all balances.
@@ -119,8 +116,9 @@ export async function decidePoll(
 /** Returns true if no address is open and no event waits for a block. */
 async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
   const { chainId } = chain;
-  rest.closed = await ledger.passClosed(chainId, rest.closed, nowSeconds - closingSeconds);
-  return rest.closed.isEnd && !(await ledger.isBlockAwaited(chainId));
+  const expiredSeconds = nowSeconds - closingSeconds;
+  rest.openSearch = await ledger.searchOpenRecords(chainId, rest.openSearch, expiredSeconds);
+  return rest.openSearch.areAllClosed && !(await ledger.isBlockAwaited(chainId));
 }
 
 /** Returns whether an address may have been paid since the last block with known logs. */

@@ -6,7 +6,8 @@
 
 import type { Kysely } from "kysely";
 import { findTokensOf } from "../../events/misdirected.ts";
-import { isBlockAwaited, passClosed } from "../../events/watches.ts";
+import { searchOpenRecords } from "../../events/open-records.ts";
+import { isBlockAwaited } from "../../events/watches.ts";
 import { findAnchor } from "../../follow/anchors.ts";
 import type { Dialect } from "../../store/dialect.ts";
 import {
@@ -52,7 +53,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     findCreated: findCreated.bind(null, db),
     findRecords: findRecords.bind(null, db),
     saveScan: detected.saveScan.bind(null, db),
-    passClosed: passClosed.bind(null, db),
+    searchOpenRecords: searchOpenRecords.bind(null, db),
     isBlockAwaited: isBlockAwaited.bind(null, db),
     findDueJobs: due.findDueJobs.bind(null, db),
     takeNamed: named.takeNamed.bind(null, db),

@@ -22,7 +22,7 @@ import {
   moreHolders,
   readHoldings,
 } from "../../chain/status/probe.ts";
-import { type Closed, noneClosed } from "../../events/watches.ts";
+import { newOpenSearch, type OpenSearch } from "../../events/open-records.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Created } from "../../store/find-records.ts";
@@ -79,7 +79,7 @@ type Scan = {
    * The number of records per step. It is reduced while endpoints do not answer larger requests.
    */
   stepMax: number;
-  closed: Closed;
+  openSearch: OpenSearch;
 };
 
 export type ScanMemory = { scan: Scan };
@@ -97,7 +97,7 @@ const newScan = (): Scan => ({
   isAtEnd: true,
   isOutdated: false,
   stepMax: holdersMax,
-  closed: noneClosed,
+  openSearch: newOpenSearch,
 });
 
 /**
@@ -151,8 +151,8 @@ async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<vo
   const nowMs = parts.clock();
   if (!scan.isAtEnd || nowMs - scan.beganMs < beginEveryMs) return;
   const { chainId } = parts.chain;
-  scan.closed = await parts.ledger.passClosed(chainId, scan.closed, nowSeconds);
-  scan.seq = Math.min(scan.seq!, scan.closed.seq);
+  scan.openSearch = await parts.ledger.searchOpenRecords(chainId, scan.openSearch, nowSeconds);
+  scan.seq = Math.min(scan.seq!, scan.openSearch.closedUpTo);
   scan.beganMs = nowMs;
 }
 

@@ -6,8 +6,8 @@ import { type Hex, toHex } from "executable-address";
 import { pino } from "pino";
 import { elsewhereFinder } from "../../../events/elsewhere/amounts.ts";
 import { misdirectedFinder } from "../../../events/misdirected.ts";
+import { newOpenSearch } from "../../../events/open-records.ts";
 import { savePaymentsElsewhere } from "../../../events/payments.ts";
-import { noneClosed } from "../../../events/watches.ts";
 import { openDesk } from "../../../executor/desk.ts";
 import { dropJob } from "../../../executor/ledger/jobs.ts";
 import type { Fence } from "../../../executor/ledger/lease.ts";
@@ -183,7 +183,7 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
 function records({ ledger, fence }: Hands): Operations {
   return {
     "executor: check whether a chain can sleep": async () => {
-      await ledger.passClosed(chainId, noneClosed, 1);
+      await ledger.searchOpenRecords(chainId, newOpenSearch, 1);
       await ledger.isBlockAwaited(chainId);
     },
     "executor: scan new records": async () => {
