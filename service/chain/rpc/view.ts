@@ -302,6 +302,16 @@ export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   return most.length >= quorum && most.length > next.length ? most : undefined;
 }
 
+/**
+ * Lists the endpoints' answers for an error message.
+ * @param answers one answer per endpoint, in the order of {@link View.readEach}
+ */
+export const listAnswers = (
+  { nameOf }: Pick<View, "nameOf">,
+  answers: readonly (string | undefined)[],
+): string =>
+  answers.map((answer, place) => `${nameOf(place)}: ${answer ?? "no answer"}`).join(", ");
+
 /** Parses the answer at index `place` of each endpoint. Skips answers that cannot be parsed. */
 export function readAnswers<Value>(
   lists: readonly (readonly Answer[] | undefined)[],

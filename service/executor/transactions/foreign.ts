@@ -22,7 +22,7 @@ import {
   quantity,
   resultOf,
 } from "../../chain/rpc/json-rpc.ts";
-import { agreed } from "../../chain/rpc/view.ts";
+import { agreed, listAnswers } from "../../chain/rpc/view.ts";
 import { nonceCall, type Spender, spendersIn, transactionsCall } from "../../chain/used-nonces.ts";
 import { dayOf, daySeconds, midnightAfter } from "../../flow/days.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
@@ -127,7 +127,8 @@ async function findFirstToday(
   const midnight = midnightAfter(view.head.timestamp) - daySeconds;
   const block = await findFirstBlock({ from: 0, to: view.head.number }, async (number) => {
     const calls = [nonceCall(signer.address, number), blockCall(number)];
-    return readAgreed(view, calls, ([count, header]) => {
+    const what = `whether the nonce of ${signer.address} is above ${own} today at block ${number}`;
+    return readAgreed(view, what, calls, ([count, header]) => {
       return Number(quantity(count)) > own && blockOf(header).timestamp >= midnight;
     });
   });
@@ -181,18 +182,22 @@ export async function adoptReplacement(pass: Pass<SendMemory>, purpose: Purpose)
   return true;
 }
 
-const readNonceAt = (pass: Pass<SendMemory>, block: number): Promise<number> =>
-  readAgreed(pass.view, [nonceCall(pass.signer.address, block)], ([count]) =>
+function readNonceAt({ view, signer }: Pass<SendMemory>, block: number): Promise<number> {
+  const what = `the nonce of ${signer.address} at block ${block}`;
+  return readAgreed(view, what, [nonceCall(signer.address, block)], ([count]) =>
     Number(quantity(count)),
   );
+}
 
 /**
  * Reads a value with a quorum, because a single endpoint could hide transactions.
  *
+ * @param what the value, for the error message
  * @throws {ChainUnavailable} if there is no such value
  */
 async function readAgreed<Value extends number | boolean>(
   view: Pass["view"],
+  what: string,
   calls: readonly Call[],
   read: (results: unknown[]) => Value,
 ): Promise<Value> {
@@ -207,10 +212,9 @@ async function readAgreed<Value extends number | boolean>(
   const votes = values.map((value) => (value === undefined ? undefined : `${value}`));
   const places = agreed(votes, view.quorum);
   if (places && places.length >= view.quorum) return values[places[0]!]!;
-  const answered = votes.filter((vote) => vote !== undefined);
   throw new ChainUnavailable(
-    `expected the same answer from ${view.quorum} endpoints, found ${new Set(answered).size} ` +
-      `different answers from ${answered.length} endpoints`,
+    `${what}: expected the same answer from ${view.quorum} endpoints, found ` +
+      listAnswers(view, votes),
   );
 }
 

@@ -7,7 +7,7 @@ import { transactionGasMin } from "../../chain/execution-gas.ts";
 import { type Call, ChainUnavailable, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { RelayAnswer, Relays } from "../../chain/rpc/relays.ts";
-import { readAnswers } from "../../chain/rpc/view.ts";
+import { listAnswers, readAnswers } from "../../chain/rpc/view.ts";
 import { lowerMedian, upperMedian } from "../../flow/median.ts";
 import type { NewPurpose, Purpose, Share } from "../ledger/purposes.ts";
 import {
@@ -122,7 +122,11 @@ export async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Pr
   const balances = readAnswers(lists, 0, quantity);
   const [balance, balanceSure] = [upperMedian(balances), lowerMedian(balances)];
   if (balance === undefined || balanceSure === undefined) {
-    throw new ChainUnavailable("no endpoint has a usable answer to eth_getBalance");
+    const found = lists.map((list) => list && JSON.stringify(list[0])?.slice(0, 100));
+    throw new ChainUnavailable(
+      `expected the balance of ${signer.address} at block ${view.head.number}, found ` +
+        listAnswers(view, found),
+    );
   }
   const { baseFee } = view.head;
   const prices = isTooCheap ? readAnswers(lists, calls.length - 1, quantity) : [];
