@@ -10,8 +10,9 @@ import { describeLength, type Path } from "./errors.ts";
  *
  * Tags in a field's doc comment add limits to the OpenAPI document: `@pattern`, `@format`,
  * `@minLength`, `@maxLength`, `@minItems`, `@maxItems`, and `@maximum`. A maximum is the name of a
- * constant, as in `@maxItems callsMax`. `@values` names the list of known values. The client does
- * not check these limits, so that the service can relax them later.
+ * constant, as in `@maxItems callsMax`. A pattern can also be such a name. `@values` names the list
+ * of known values. The client does not check these limits, so that the service can relax them
+ * later.
  */
 export type Shape<T = unknown> = {
   readonly type?: "string" | "integer" | "boolean" | "array" | "object" | "null" | "undefined";

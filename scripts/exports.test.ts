@@ -20,8 +20,9 @@ const exported: Record<string, string> = {
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "executable-address/client/internal": `
-    ServiceError address apiKeyFormat clientIdFormat findRecord fits integer measuredBalancesMax
-    pingMs proveSimulation readMessages refuseUnknown sleep within`,
+    ServiceError address apiKeyFormat clientIdFormat deliveryIdPattern endpointIdPattern
+    eventIdPattern findRecord fits integer measuredBalancesMax pingMs proveSimulation
+    publicKeyPrefix readMessages refuseUnknown secretPrefix sleep within`,
   "executable-address/proof/internal": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `

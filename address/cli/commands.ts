@@ -13,10 +13,11 @@ import {
 } from "../client/client.ts";
 import { UnprovenError } from "../client/errors.ts";
 import { parseOptions } from "../client/options.ts";
-import { referenceKeyPattern, saltFor, verifyReference } from "../client/reference.ts";
+import { saltFor, verifyReference } from "../client/reference.ts";
 import { send } from "../client/request.ts";
 import { factoryAddress } from "../deployment.ts";
 import { formatIssue, InvalidError, type Issue } from "../errors.ts";
+import { referenceKeyFormat, referenceKeyPattern } from "../ids.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/new-intent.ts";
@@ -343,8 +344,8 @@ function clientOf(baseUrl: string | undefined, factory: Hex, env: Surroundings["
 function referenceKeyOf({ EXECUTABLE_ADDRESS_REFERENCE_KEY: key }: Surroundings["env"]): string {
   if (key && referenceKeyPattern.test(key)) return key;
   const found = key ? `${key.length} characters` : "nothing";
-  const wanted = "svc_ref_ and 64 hex digits";
-  throw new Misuse(`EXECUTABLE_ADDRESS_REFERENCE_KEY: expected ${wanted}, found ${found}`);
+  const wanted = `expected ${referenceKeyFormat}`;
+  throw new Misuse(`EXECUTABLE_ADDRESS_REFERENCE_KEY: ${wanted}, found ${found}`);
 }
 
 /** Returns one line for each fault, and hints such as the request ID. */

@@ -20,6 +20,7 @@ import type { Simulation } from "./simulation.ts";
 import { type WaitOptions, type WatchOptions, waitForState, watchStatus } from "./watch/watch.ts";
 
 export { InvalidError, type Issue } from "../errors.ts";
+export { apiKeyPattern, clientIdPattern } from "../ids.ts";
 export type { SentMoney, SentToken } from "../status/sent.ts";
 export type { AddressState, ServiceStatus } from "../status/shape.ts";
 export type { ChainList } from "./answers.ts";
@@ -37,7 +38,7 @@ export type {
   ListedAddress,
   ServiceEvent,
 } from "./lists.ts";
-export { apiKeyPattern, type ClientOptions, clientIdPattern } from "./options.ts";
+export type { ClientOptions } from "./options.ts";
 export type { Proved, ProveOptions } from "./prove.ts";
 export { type RequestInfo, type ResponseInfo, readRetryAfterSeconds } from "./request.ts";
 export type { BalanceChange, Role, Simulation } from "./simulation.ts";

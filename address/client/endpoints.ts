@@ -19,10 +19,11 @@ import {
 import { expectId, shaped } from "./answers.ts";
 import type { Answered, CallOptions } from "./call.ts";
 import { type EventType, eventType, optional } from "./lists.ts";
+import { publicKeyPrefix, secretPrefix } from "./webhook-keys.ts";
 
 /** A webhook endpoint of the account. Times are ISO 8601. */
 export const endpoint = object({
-  /** @pattern ^whe_[0-9a-f]{24}$ */
+  /** @pattern endpointIdPattern */
   id: text,
   url: text,
   /** The types of events that are sent. If the list is empty, all types are sent. */
@@ -44,7 +45,7 @@ export const endpoint = object({
 });
 export type Endpoint = TypeOf<typeof endpoint>;
 
-const secret = matching(/^whsec_[A-Za-z0-9+/]{43}=$/);
+const secret = matching(new RegExp(`^${secretPrefix}[A-Za-z0-9+/]{43}=$`));
 
 /** A new webhook endpoint, with its secret. */
 export const newEndpoint = object({
@@ -55,7 +56,7 @@ export const newEndpoint = object({
 
 /** A public key of the service, which verifies `v1a` signatures. */
 export const publicKey = object({
-  publicKey: matching(/^whpk_/),
+  publicKey: matching(new RegExp(`^${publicKeyPrefix}`)),
   /**
    * The time at which the key stops signing, one day after its rotation. Null for the current key.
    */
@@ -116,7 +117,7 @@ export const attempt = object({
 
 /** The delivery of one event to one endpoint. */
 export const delivery = object({
-  /** @pattern ^whd_[0-9a-f]{24}$ */
+  /** @pattern deliveryIdPattern */
   id: text,
   /** The ID of the event. */
   eventId: text,

@@ -4,12 +4,19 @@
 // `executable-address/client`.
 
 export { refuseUnknown } from "../errors.ts";
+export {
+  apiKeyFormat,
+  clientIdFormat,
+  deliveryIdPattern,
+  endpointIdPattern,
+  eventIdPattern,
+} from "../ids.ts";
 export { address, fits, integer } from "../shape.ts";
 export { proveSimulation } from "./answers.ts";
 export { ServiceError } from "./errors.ts";
 export { type FoundRecord, findRecord } from "./mirrors.ts";
-export { apiKeyFormat, clientIdFormat } from "./options.ts";
 export { sleep, type Transport } from "./request.ts";
 export { measuredBalancesMax } from "./simulation.ts";
 export { pingMs, readMessages, type StreamMessage } from "./watch/watch.ts";
+export { publicKeyPrefix, secretPrefix } from "./webhook-keys.ts";
 export { within } from "./within.ts";

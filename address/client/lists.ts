@@ -267,7 +267,7 @@ export const serviceEvent = object({
    * The ID of the event, which is also the `webhook-id` of its deliveries. An event can be
    * delivered more than once.
    *
-   * @pattern ^evt_[0-9a-f]{32}$
+   * @pattern eventIdPattern
    */
   id: text,
   type: eventType,
@@ -296,7 +296,7 @@ export const testEvent = object({
   /**
    * The ID of the event, which is also the `webhook-id` of its deliveries.
    *
-   * @pattern ^evt_[0-9a-f]{32}$
+   * @pattern eventIdPattern
    */
   id: text,
   type: among("webhook.test"),

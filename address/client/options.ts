@@ -3,6 +3,7 @@
 import { parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
 import { describeLength, describeType, refuseUnknown } from "../errors.ts";
+import { apiKeyFormat, apiKeyPattern, clientIdFormat, clientIdPattern } from "../ids.ts";
 import type { Hex } from "../intent/intent.ts";
 import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import { version } from "../version.ts";
@@ -177,13 +178,6 @@ const isThisMachine = (host: string): boolean =>
   host.endsWith(".localhost") ||
   host === "[::1]" ||
   /^127(\.\d{1,3}){3}$/.test(host);
-
-/** The last 8 digits are a checksum, which the service verifies. */
-export const apiKeyPattern = /^svc_sk_[0-9a-f]{64}$/;
-export const clientIdPattern = /^svc_client_[0-9a-f]{32}$/;
-/** The patterns in words, for error messages and documentation. */
-export const apiKeyFormat = "svc_sk_ and 64 lowercase hex digits";
-export const clientIdFormat = "svc_client_ and 32 lowercase hex digits";
 
 function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, string> {
   if (apiKey !== undefined) {

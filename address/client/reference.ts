@@ -9,9 +9,12 @@ import { parseAddress } from "../abi/checksum.ts";
 import { fromHex, toHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
 import { describeLength, InvalidError, refuseUnknown } from "../errors.ts";
+import { referenceKeyFormat, referenceKeyPattern } from "../ids.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeTerms } from "../intent/terms.ts";
 import { verifyRecord } from "../record.ts";
+
+export { referenceKeyPattern };
 
 /** The maximum length of a reference, in characters (code points). */
 export const referenceCharactersMax = 128;
@@ -20,7 +23,6 @@ const printable = new RegExp(
   `^[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}\\p{Zs}]{1,${referenceCharactersMax}}$`,
   "u",
 );
-export const referenceKeyPattern = /^svc_ref_[0-9a-f]{64}$/;
 /**
  * The number of HMAC bytes in a salt. An HMAC of 128 bits cannot be guessed. The rest of the salt
  * is zeros, which save gas.
@@ -81,8 +83,9 @@ export function signatureFor(address: Hex, key: string, reference?: string): Hex
 /** @throws {TypeError} whose message does not contain the key */
 function underKey(key: string, text: string): Uint8Array {
   if (!referenceKeyPattern.test(key)) {
-    const wanted = "a reference key: svc_ref_ and 64 lowercase hex digits";
-    throw new TypeError(`expected ${wanted}, found ${describeLength(key)}`);
+    throw new TypeError(
+      `expected a reference key: ${referenceKeyFormat}, found ${describeLength(key)}`,
+    );
   }
   return hmac(sha256, fromHex(`0x${key.slice(8)}`), new TextEncoder().encode(text));
 }

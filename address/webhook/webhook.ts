@@ -3,6 +3,7 @@
 
 import { WebhookError } from "../client/errors.ts";
 import type { ServiceEvent } from "../client/lists.ts";
+import { publicKeyPrefix, secretPrefix } from "../client/webhook-keys.ts";
 import { describeLength, describeValue, refuseUnknown } from "../errors.ts";
 
 export { WebhookError } from "../client/errors.ts";
@@ -108,7 +109,7 @@ function readHeader(headers: HeaderSource, name: string): string {
 async function isHmac(content: Bytes, signatures: string[], secrets: readonly string[]) {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   for (const secret of secrets) {
-    const bytes = decodeKey("secret", secret, "whsec_");
+    const bytes = decodeKey("secret", secret, secretPrefix);
     const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
     for (const signature of readSignatures(signatures, "v1")) {
       if (await crypto.subtle.verify("HMAC", key, signature, content)) return true;
@@ -119,7 +120,7 @@ async function isHmac(content: Bytes, signatures: string[], secrets: readonly st
 
 async function isEd25519(content: Bytes, signatures: string[], publicKeys: readonly string[]) {
   for (const publicKey of publicKeys) {
-    const bytes = decodeKey("publicKey", publicKey, "whpk_");
+    const bytes = decodeKey("publicKey", publicKey, publicKeyPrefix);
     const key = await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
     for (const signature of readSignatures(signatures, "v1a")) {
       if (await crypto.subtle.verify("Ed25519", key, signature, content)) return true;

@@ -8,6 +8,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { apiKeyPattern, clientIdPattern } from "executable-address/client";
+import { newId } from "../flow/new-id.ts";
 import { accountIdPrefix } from "../store/tables.ts";
 
 /**
@@ -47,13 +48,13 @@ const patterns: Record<CredentialKind, RegExp> = {
  * Generates an API key, which matches `apiKeyPattern`. The digits encode 224 random bits and a
  * checksum of 32 bits.
  */
-export const newApiKey = () => withChecksum(`svc_sk_${randomBytes(28).toString("hex")}`);
+export const newApiKey = () => withChecksum(newId(apiKeyPattern, checksumLength));
 
 /**
  * Generates a client ID, which is public and matches `clientIdPattern`. The digits encode 96 random
  * bits and a checksum of 32 bits.
  */
-export const newClientId = () => withChecksum(`svc_client_${randomBytes(12).toString("hex")}`);
+export const newClientId = () => withChecksum(newId(clientIdPattern, checksumLength));
 
 /** Generates an account ID: `acc_` and 24 lowercase hex digits. */
 export const newAccountId = () => `${accountIdPrefix}${randomBytes(12).toString("hex")}`;

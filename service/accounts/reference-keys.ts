@@ -2,8 +2,9 @@
 // derived from the key and a reference (an order number). The account's own server can therefore
 // compute the address of an order. New salts are derived with the account's newest key.
 
-import { randomBytes } from "node:crypto";
+import { referenceKeyPattern } from "executable-address/reference";
 import type { Kysely } from "kysely";
+import { newId } from "../flow/new-id.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 
@@ -13,7 +14,7 @@ import { type Actor, audited } from "./audit.ts";
  */
 const keysTried = 8;
 
-const newReferenceKey = () => `svc_ref_${randomBytes(32).toString("hex")}`;
+const newReferenceKey = () => newId(referenceKeyPattern);
 
 /**
  * Returns at most {@link keysTried} of the account's keys, newest first. If the account has no key,

@@ -1,12 +1,13 @@
 // Finds the addresses that are due for a status read, and saves observations with their events. A
 // watch is an address that is observed for an account.
 
-import { randomBytes } from "node:crypto";
+import { eventIdPattern } from "executable-address/client/internal";
 import type { AddressStatus } from "executable-address/status";
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { inGroups, roundRobin } from "../flow/groups.ts";
+import { newId } from "../flow/new-id.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/payment.ts";
 import { byClientId, joinRecord, joinReference, type Named, readNamed } from "../store/owners.ts";
@@ -53,7 +54,7 @@ export type Watch = {
   elsewhere: DueElsewhere[];
 };
 
-export const newEventId = () => `evt_${randomBytes(16).toString("hex")}`;
+export const newEventId = () => newId(eventIdPattern);
 
 /** A saved event. `address` has 20 bytes. */
 export type NewEvent = {

@@ -1,11 +1,12 @@
 // Creates, changes, pauses, and removes an account's endpoints, for the dashboard, the API, and
 // operators.
 
-import { randomBytes } from "node:crypto";
 import { InvalidError } from "executable-address";
+import { endpointIdPattern } from "executable-address/client/internal";
 import { type EventType, eventTypes } from "executable-address/webhook";
 import type { Kysely, Transaction } from "kysely";
 import { type Actor, type AuditEvent, appendAudit } from "../accounts/audit.ts";
+import { newId } from "../flow/new-id.ts";
 import type { Tables } from "../store/tables.ts";
 import { awaitTurn } from "./deliveries/lock-endpoints.ts";
 import { outageFailures, releaseBacklog } from "./deliveries/retries.ts";
@@ -71,7 +72,7 @@ export async function addEndpoint(
   actor: Actor,
 ): Promise<Endpoint & { secret: string }> {
   const values = { url: parseUrl(url, targets), types: parseTypes(types), secret: newSecret() };
-  const id = `whe_${randomBytes(12).toString("hex")}`;
+  const id = newId(endpointIdPattern);
   await db.transaction().execute(async (transaction) => {
     // This statement locks the rows of the account's endpoints. So if two requests add the tenth
     // endpoint simultaneously, one of the two fails.

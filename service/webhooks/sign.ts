@@ -10,6 +10,7 @@ import {
   randomBytes,
   sign,
 } from "node:crypto";
+import { publicKeyPrefix, secretPrefix } from "executable-address/client/internal";
 import type { Kysely } from "kysely";
 import { dayMs, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
@@ -18,7 +19,7 @@ import type { Tables } from "../store/tables.ts";
 export const overlapMs = dayMs;
 
 /** Generates a secret: `whsec_` and 32 random bytes in base64. */
-export const newSecret = () => `whsec_${randomBytes(32).toString("base64")}`;
+export const newSecret = () => `${secretPrefix}${randomBytes(32).toString("base64")}`;
 
 export type SigningKey = {
   /** `whpk_` and the 32 bytes of the public key in base64. */
@@ -92,7 +93,7 @@ function signingKey(privateKey: string, untilMs: number | null): SigningKey {
   const key = createPrivateKey(der);
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return {
-    publicKey: `whpk_${Buffer.from(x, "base64url").toString("base64")}`,
+    publicKey: `${publicKeyPrefix}${Buffer.from(x, "base64url").toString("base64")}`,
     untilMs,
     sign: (content) => sign(null, Buffer.from(content), key).toString("base64"),
   };
@@ -110,7 +111,7 @@ export function signedHeaders(
   const timestamp = String(Math.floor(atMs / 1000));
   const content = `${id}.${timestamp}.${body}`;
   const hmacs = secrets.map((secret) => {
-    const bytes = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+    const bytes = Buffer.from(secret.replace(secretPrefix, ""), "base64");
     return `v1,${createHmac("sha256", bytes).update(content).digest("base64")}`;
   });
   return {

@@ -1,6 +1,7 @@
 // Sends webhook deliveries as the service would, or as an attacker would.
 
 import { createHmac } from "node:crypto";
+import { secretPrefix } from "executable-address/client/internal";
 import type { ServiceEvent } from "executable-address/webhook";
 
 export type Spoiled = {
@@ -34,7 +35,7 @@ export async function deliver(
   const body = (spoiled.write ?? JSON.stringify)(event);
   const id = spoiled.id ?? event.id;
   const timestamp = String(Math.floor(Date.now() / 1000) - (spoiled.secondsAgo ?? 0));
-  const key = Buffer.from((spoiled.secret ?? secret).slice("whsec_".length), "base64");
+  const key = Buffer.from((spoiled.secret ?? secret).slice(secretPrefix.length), "base64");
   const mac = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
   const startedAt = performance.now();
   const status = await fetch(url, {

@@ -2,6 +2,11 @@
 
 import { readFileSync } from "node:fs";
 import { termsBytesMax } from "executable-address";
+import {
+  deliveryIdPattern,
+  endpointIdPattern,
+  eventIdPattern,
+} from "executable-address/client/internal";
 import { decimalsMax, symbolMax } from "executable-address/payment";
 import {
   argsMax,
@@ -47,6 +52,8 @@ const sources = [
 const lists: Record<string, readonly string[]> = {
   ...{ eventTypes, mistakes, paymentKinds, returnedParts, returnTimes, returnTriggers },
 };
+/** The patterns to which a doc comment can refer, as in `@pattern eventIdPattern`. */
+const patterns: Record<string, RegExp> = { deliveryIdPattern, endpointIdPattern, eventIdPattern };
 /** The limits to which a doc comment can refer, as in `@maxItems callsMax`. */
 const limits: Record<string, number> = {
   ...{ argsMax, callsMax, decimalsMax, issuesPerResponseMax, listedPaymentsMax },
@@ -113,6 +120,8 @@ export function parseComment(text = ""): Comment {
 function readTag([name, value]: readonly [string, string]): Schema {
   if (/^max(imum|Items|Length)$/.test(name)) return { [name]: find(limits, name, value) };
   if (name === "minItems" || name === "minLength") return { [name]: Number(value) };
+  if (name === "pattern" && /^\w/.test(value))
+    return { pattern: find(patterns, name, value).source };
   if (name === "pattern" || name === "format") return { [name]: value };
   if (name === "values") return { enum: find(lists, name, value) };
   if (name === "ref") return referenceTo(value);

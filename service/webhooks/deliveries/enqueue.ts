@@ -2,7 +2,7 @@
 // of an address one after the other. Each delivery waits until the address's previous delivery has
 // succeeded or failed for the last time.
 
-import { randomBytes } from "node:crypto";
+import { deliveryIdPattern } from "executable-address/client/internal";
 import type { TestEvent } from "executable-address/webhook";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { eventVersion } from "../../events/changes.ts";
@@ -10,6 +10,7 @@ import { findEvents, type WhichEvents } from "../../events/list.ts";
 import { type NewEvent, newEventId } from "../../events/watches.ts";
 import { toIso } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
+import { newId } from "../../flow/new-id.ts";
 import { statementRows } from "../../store/statement-rows.ts";
 import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
@@ -78,7 +79,7 @@ type New = {
 
 function newRow(endpointId: string, given: New, nowMs: number): NewRow {
   const { eventId, type, address, sequence, isHeld = false, body } = given;
-  const id = `whd_${randomBytes(12).toString("hex")}`;
+  const id = newId(deliveryIdPattern);
   return {
     ...{ id, endpoint_id: endpointId, event_id: eventId, type, address, sequence },
     ...{ body: body ?? null, state: isHeld ? "held" : "waiting", attempts: 0 },
