@@ -2,21 +2,11 @@
 // The calls may be hostile. Therefore, a simulated call gets at most the gas of its transaction.
 // The total time for simulations is limited. Slow calls do not delay other calls (simulate.ts).
 
-import {
-  encodeTransfer,
-  executeCalldata,
-  gasMargin,
-  type Hex,
-  toHex,
-  zeroAddress,
-} from "executable-address";
+import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import { toQuantity } from "executable-address/status";
-import { dependsOnGas } from "../../chain/execution-gas.ts";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
-import { recordWithoutGasUse } from "../../chain/rpc/endpoint-record.ts";
 import {
   type Answer,
-  type Call,
   type CallError,
   ChainUnavailable,
   isRevert,
@@ -25,23 +15,19 @@ import {
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import { type EndpointClient, readAnswers } from "../../chain/rpc/view.ts";
 import { explainRevert, shortAscii } from "../../chain/simulation/revert.ts";
-import { hourMs } from "../../flow/days.ts";
-import { groupsOf, partsOf } from "../../flow/groups.ts";
+import { partsOf } from "../../flow/groups.ts";
 import { upperMedian } from "../../flow/median.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
-import { baseGas } from "./gas.ts";
+import { planGas, readGasUses } from "./gas-use.ts";
 import {
   estimateForms,
-  isFormRefused,
   lateReason,
   openForms,
   type SimulationRequest,
   simulateAll,
-  simulationForms,
-  slowMs,
 } from "./simulate.ts";
 
 const method = "eth_estimateGas";
@@ -74,7 +60,7 @@ const lightGas = 400_000;
 /**
  * Estimates the gas of each execution separately. The estimate is at least the lowest gas limit at
  * which the execution succeeds. Some contracts do less work if the gas limit is low. If an endpoint
- * can measure the gas used at a high limit, `planGas` raises the estimate accordingly.
+ * can measure the gas used at a high limit, `planGas` (gas-use.ts) raises the estimate accordingly.
  *
  * @returns undefined for an execution if there was no time for it
  */
@@ -97,7 +83,8 @@ export async function estimateExecutions(
   });
   const estimates = await estimateAll(pass, calls);
   const passing = items.filter((_, index) => estimates[index]?.result === "succeeds");
-  const uses = await readGasUses(pass, passing, purse, limit);
+  const endpoints = pass.view.clients(pass.memory.estimates.turn);
+  const uses = await readGasUses(pass, endpoints, passing, purse, limit);
   return estimates.map((estimate, index) => {
     if (estimate?.result !== "succeeds") return estimate;
     const gas = planGas(estimate.gas, uses.get(items[index]!), limit, gasMax(pass));
@@ -255,140 +242,4 @@ function explainError({ data, message }: CallError): string {
   if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
     return explainRevert(data as Hex);
   return shortAscii(message);
-}
-
-const simulateMethod = "eth_simulateV1";
-
-/**
- * The maximum number of executions in one `eth_simulateV1` call. For slow accounts, there is a
- * separate call for each execution.
- */
-const executionsPerCallMax = 50;
-/**
- * `callMsMax` limits the duration of one call. `slowStartMs` is the time during which calls for
- * slow accounts can start.
- */
-const callMsMax = 1500;
-const slowStartMs = 500;
-
-/** An endpoint that does not support the method is asked again only after this time. */
-const missingMs = hourMs;
-
-/**
- * Measures how much gas each execution uses if its gas limit is `limit`. Omits executions for which
- * no endpoint answered in time. If two answers differ, uses the higher one.
- *
- * The measurement is necessary because an execution can succeed with too little gas. For example, a
- * contract can ignore that one of its calls ran out of gas.
- */
-async function readGasUses(
-  pass: EstimatePass,
-  items: readonly Examined[],
-  purse: Purse,
-  limit: number,
-): Promise<Map<Examined, number>> {
-  if (items.length === 0) return new Map();
-  const { parts, memory, view } = pass;
-  const nowMs = parts.clock();
-  const isWilling = ({ record }: EndpointClient) => nowMs >= record.estimates.withoutGasUseUntilMs;
-  const clients = view.clients(memory.estimates.turn).filter(isWilling).slice(0, view.quorum);
-  const found = new Map<Examined, bigint[]>(items.map((item) => [item, []]));
-  await Promise.all(
-    clients.map(async (client) => {
-      for await (const [item, gas] of requestGasUses(pass, client, items, purse, limit)) {
-        found.get(item)!.push(gas);
-      }
-    }),
-  );
-  const uses = [...found].map(([item, all]) => [item, upperMedian(all)] as const);
-  return new Map(uses.flatMap(([item, gas]) => (gas === undefined ? [] : [[item, Number(gas)]])));
-}
-
-/** Asks one endpoint how much gas each execution uses, starting with fast accounts. */
-async function* requestGasUses(
-  pass: EstimatePass,
-  client: EndpointClient,
-  items: readonly Examined[],
-  purse: Purse,
-  limit: number,
-): AsyncGenerator<[Examined, bigint]> {
-  const { clock, tuning } = pass.parts;
-  const { accountMs } = client.record.estimates;
-  const isQuick = ({ job }: Examined) => (accountMs.get(job.accountId) ?? 0) <= slowMs;
-  const quickUntilMs = clock() + tuning.estimateMsMax / 2;
-  const quick = [...groupsOf(items.filter(isQuick), executionsPerCallMax)];
-  const slow = items.filter((item) => !isQuick(item)).map((item) => [item]);
-  let slowUntilMs = Number.POSITIVE_INFINITY;
-  for (const [place, group] of [...quick, ...slow].entries()) {
-    if (place === quick.length) slowUntilMs = clock() + slowStartMs;
-    if (clock() > (place < quick.length ? quickUntilMs : slowUntilMs)) continue;
-    const answer = await requestGasUse(pass, client, writeGasUseForms(pass, purse, group, limit));
-    if (!answer) return;
-    for (const [index, item] of group.entries()) {
-      const gas = parseGasUsed(answer, index);
-      if (gas !== undefined) yield [item, gas];
-    }
-  }
-}
-
-/** @returns undefined if the endpoint is slow, does not answer, or does not support the method */
-async function requestGasUse(
-  pass: EstimatePass,
-  client: EndpointClient,
-  forms: readonly Call[],
-): Promise<Answer | undefined> {
-  for (const [index, form] of forms.entries()) {
-    const answers = await client.ask([form], callMsMax);
-    if (typeof answers === "string") return undefined;
-    const answer = answers[0]!;
-    if (isFormRefused(answer) && index < forms.length - 1) continue;
-    if ("error" in answer && classifyError(simulateMethod, answer.error) === "no_method") {
-      recordWithoutGasUse(client.record, pass.parts.clock() + missingMs);
-      return undefined;
-    }
-    return answer;
-  }
-  return undefined;
-}
-
-function writeGasUseForms(
-  pass: EstimatePass,
-  purse: Purse,
-  group: readonly Examined[],
-  gas: number,
-): Call[] {
-  const calls = group.map(({ job }) => ({
-    ...{ from: pass.signer.address, to: pass.parts.factory },
-    ...{ data: toHex(executeCalldata(job.terms)), gas: toQuantity(gas) },
-  }));
-  return simulationForms(openForms(pass, purse), calls, purse.balance);
-}
-
-/** Returns the gas used by the call at `place`; undefined if the call failed or is missing. */
-function parseGasUsed(answer: Answer, place: number): bigint | undefined {
-  if ("error" in answer) return undefined;
-  try {
-    const [block] = answer.result as { calls: { status: unknown; gasUsed: unknown }[] }[];
-    const { status, gasUsed } = block!.calls[place]!;
-    return quantity(status) === 1n ? quantity(gasUsed) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Returns the gas to reserve for an execution. If `use` is known, the gas is enough for all work at
- * `limit`, unless `gasMax` is lower.
- *
- * @param estimate the lowest limit at which the execution succeeds
- * @param use the gas used with the gas limit `limit`; undefined if it is unknown
- * @param gasMax the gas limit of a transaction
- */
-export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {
-  if (use === undefined) return estimate;
-  if (!dependsOnGas(estimate, use)) return Math.max(estimate, use);
-  // This execution does more work if it gets more gas. On chain, it must therefore get as much gas
-  // as in the simulation. In a batch, an item gets 63/64 of its share of the gas.
-  const needed = Math.min((limit * 64) / 63, gasMax - baseGas);
-  return Math.max(estimate, Math.floor(needed / gasMargin));
 }

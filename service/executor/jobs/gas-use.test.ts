@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { planGas } from "./estimate.ts";
+import { planGas } from "./gas-use.ts";
 
 describe("planGas", () => {
   const limit = 5_000_000;
