@@ -16,7 +16,7 @@ import { listLeases } from "./ledger/lease.ts";
 import { isPaused, setPaused } from "./ledger/pauses.ts";
 import { listInFlight } from "./ledger/purposes.ts";
 import { countOutcomes } from "./ledger/settlements.ts";
-import { formatCsv, listSpending, readAccountSpending, readReport } from "./ledger/spending.ts";
+import { listSpending, readAccountSpending, readReport } from "./ledger/spending.ts";
 import type { ExecutorConfig } from "./start.ts";
 
 /** @param readConfig reads the executor's settings, including its key */
@@ -99,6 +99,13 @@ export const executorCommands: Command[] = [
     },
   },
 ];
+
+/** Writes CSV (RFC 4180). No field of a report contains a comma or a quote. */
+export function formatCsv(rows: Awaited<ReturnType<typeof readReport>>): string {
+  const head = ["day", "chainId", "accountId", "gasWei", "tipsWei", "notCoveredWei"] as const;
+  const lines = rows.map((row) => head.map((name) => row[name]).join(","));
+  return `${[head.join(","), ...lines].join("\r\n")}\r\n`;
+}
 
 /**
  * Returns the chain given by `--chain`. Without this option, returns every chain on which an

@@ -205,13 +205,6 @@ export async function readReport(db: Kysely<Tables>) {
   }));
 }
 
-/** Writes CSV (RFC 4180). No field of a report contains a comma or a quote. */
-export function formatCsv(rows: Awaited<ReturnType<typeof readReport>>): string {
-  const head = ["day", "chainId", "accountId", "gasWei", "tipsWei", "notCoveredWei"] as const;
-  const lines = rows.map((row) => head.map((name) => row[name]).join(","));
-  return `${[head.join(","), ...lines].join("\r\n")}\r\n`;
-}
-
 /** Saves each address's cost and tips in a final transaction, and charges the accounts. */
 export async function settleCharges(
   transaction: Transaction<Tables>,
