@@ -81,7 +81,7 @@ describe("sweep", () => {
   test("throws `ChainUnavailable` if a node's logs are not a list", () =>
     assert.rejects(sweep(contextOf([showing({ result: null })])), {
       name: "ChainUnavailable",
-      message: "no endpoint returns the logs of blocks 11 to 99",
+      message: "expected the logs of blocks 11 to 99 of chain 1, found no usable answer from 0",
     }));
 
   test("throws `ChainUnavailable` if two endpoints return different last blocks", () => {

@@ -94,29 +94,31 @@ export function resultOf(answer: Answer | undefined, method: string): unknown {
 }
 
 /**
- * Parses a "quantity", which is a hexadecimal number in JSON-RPC.
+ * Parses a "quantity", which is a hexadecimal number in JSON-RPC. The error names `place`.
  * @throws {ChainUnavailable} if `value` is not a quantity
  */
-export function quantity(value: unknown): bigint {
+export function quantity(value: unknown, place?: string): bigint {
   const found = fromQuantity(value);
   if (found !== undefined) return found;
-  throw unlike("a quantity", value);
+  throw unlike("a quantity", value, place);
 }
 
 /**
- * Parses hex with an even number of digits, and returns it in lowercase.
+ * Parses hex with an even number of digits, and returns it in lowercase. The error names `place`.
  *
  * @throws {ChainUnavailable} if `value` is not hex with an even number of digits
  */
-export function hexData(value: unknown): Hex {
+export function hexData(value: unknown, place?: string): Hex {
   const found = lowerHex(value);
   if (found) return found;
-  throw unlike("hex", value);
+  throw unlike("hex", value, place);
 }
 
 /** Returns an error that says what was expected instead of `value`. */
-export const unlike = (wanted: string, value: unknown) =>
-  new ChainUnavailable(`wanted ${wanted}, found ${JSON.stringify(value)?.slice(0, 80)}`);
+export const unlike = (wanted: string, value: unknown, place?: string) =>
+  new ChainUnavailable(
+    `${place ? `${place}: ` : ""}expected ${wanted}, found ${JSON.stringify(value)?.slice(0, 80)}`,
+  );
 
 /** `timestamp` in Unix seconds, fees in wei. */
 export type Block = {
@@ -133,12 +135,13 @@ export function blockOf(value: unknown): Block {
   if (typeof value !== "object" || value === null) throw unlike("a block", value);
   const block = value as Record<string, unknown>;
   return {
-    number: Number(quantity(block.number)),
-    hash: hexData(block.hash),
-    parentHash: hexData(block.parentHash),
-    timestamp: Number(quantity(block.timestamp)),
-    baseFee: block.baseFeePerGas == null ? 0n : quantity(block.baseFeePerGas),
-    gasLimit: block.gasLimit == null ? 30_000_000n : quantity(block.gasLimit),
+    number: Number(quantity(block.number, "block.number")),
+    hash: hexData(block.hash, "block.hash"),
+    parentHash: hexData(block.parentHash, "block.parentHash"),
+    timestamp: Number(quantity(block.timestamp, "block.timestamp")),
+    baseFee:
+      block.baseFeePerGas == null ? 0n : quantity(block.baseFeePerGas, "block.baseFeePerGas"),
+    gasLimit: block.gasLimit == null ? 30_000_000n : quantity(block.gasLimit, "block.gasLimit"),
   };
 }
 
@@ -169,6 +172,10 @@ export type Log = { address: Hex; topics: Hex[]; data: Hex };
 
 /** @throws {ChainUnavailable} if `value` is not a log */
 export function parseLog(value: Record<string, unknown>): Log {
-  const topics = Array.isArray(value.topics) ? value.topics.map(hexData) : [];
-  return { address: hexData(value.address), topics, data: hexData(value.data) };
+  const topics = Array.isArray(value.topics) ? value.topics : [];
+  return {
+    address: hexData(value.address, "log.address"),
+    topics: topics.map((topic) => hexData(topic, "log.topics")),
+    data: hexData(value.data, "log.data"),
+  };
 }

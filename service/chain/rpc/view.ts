@@ -204,13 +204,14 @@ async function several(
 ): Promise<Several> {
   const isBack = ({ penalty }: EndpointRecord) => Number(penalty.polls > 0);
   const left = endpoints.toSorted((a, b) => isBack(a) - isBack(b));
-  let reason = "";
+  const reasons: string[] = [];
   const round = openRound(state, 1, async (record, inquiry) => {
     const answers = await ask(state, record, calls, inquiry);
     const fault = answers?.find((answer, place) => !usable(answer, place));
     if (!fault || inquiry.isOver()) return answers;
-    reason = "error" in fault ? fault.error.message : "unusable answer";
+    const reason = "error" in fault ? fault.error.message : "unusable answer";
     recordFailure(state, record, reason);
+    reasons.push(`${record.endpoint.name}: ${reason}`);
     return undefined;
   });
   const findAnswering = () =>
@@ -228,8 +229,10 @@ async function several(
   }
   round.end();
   if (found.length > 0) return { calls, found, quorum };
-  const detail = reason && `: ${reason}`;
-  throw new ChainUnavailable(`no endpoint has a usable answer to ${calls[0]?.method}${detail}`);
+  throw new ChainUnavailable(
+    `expected an answer to ${calls[0]?.method} from one of ${endpoints.length} endpoints, found ` +
+      (reasons.join(", ") || "none"),
+  );
 }
 
 /** Returns the result of {@link agreed} for each call: the indices of the endpoints that agree. */

@@ -20,7 +20,9 @@ describe("openSimulations", () => {
     };
     await world.through(slow, async (url) => {
       const read = openSimulations(world.chainAt(url), { waitMsMax: 100 });
-      await assert.rejects(read(record), /not simulated within 100 ms/);
+      await assert.rejects(read(record), {
+        message: `${record.address} was not simulated within 100 ms`,
+      });
     });
   });
 

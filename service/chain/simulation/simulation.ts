@@ -189,8 +189,11 @@ export function openSimulations(
       });
     });
   const read = (subject: StatusSubject) => chain.rpc.heads.at((block) => at(block, subject));
-  const late = () => new ChainUnavailable(`not simulated within ${waitMsMax} ms`);
-  return (subject) => withTimeout(waitMsMax, read(subject), late).catch(unread);
+  return (subject) => {
+    const message = `${subject.address} was not simulated within ${waitMsMax} ms`;
+    const late = () => new ChainUnavailable(message);
+    return withTimeout(waitMsMax, read(subject), late).catch(unread);
+  };
 }
 
 const tooLate = (waitedMs: number, waitMsMax: number): string =>

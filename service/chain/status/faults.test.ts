@@ -230,12 +230,12 @@ describe("a status read by the service", () => {
     [
       "of too few bytes",
       answering((answer) => answer.slice(0, -2)),
-      /^expected 256 bytes from the status probe, found 255/,
+      /^chain \d+: expected 256 bytes from the status probe, found 255/,
     ],
     [
       "with the time of another block",
       answering((answer) => `${answer.slice(0, 66)}${word(7)}${answer.slice(130)}`),
-      /^expected a block with the timestamp \d+, found 7$/,
+      /^chain \d+: expected a block with the timestamp \d+, found 7$/,
     ],
     [
       "without the logs of any block",

@@ -88,7 +88,7 @@ function holdingsIn(
   const bytes = headBytes + holdingBytes * count;
   if (size(answer) !== bytes) {
     throw new ChainUnavailable(
-      `expected ${bytes} bytes from the status probe, found ${size(answer)}`,
+      `chain ${chainId}: expected ${bytes} bytes from the status probe, found ${size(answer)}`,
     );
   }
   const word = (at: number) => hexToBigInt(sliceHex(answer, at, at + 32));
@@ -98,7 +98,8 @@ function holdingsIn(
   }
   if (found.timestamp !== timestamp) {
     throw new ChainUnavailable(
-      `expected a block with the timestamp ${timestamp}, found ${found.timestamp}`,
+      `chain ${chainId}: expected a block with the timestamp ${timestamp}, found ` +
+        found.timestamp,
     );
   }
   return Array.from({ length: count }, (_, index) => {

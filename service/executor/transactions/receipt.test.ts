@@ -45,10 +45,10 @@ const itemFailed = (caller: Hex, index: bigint) => ({
 describe("parseReceipt", () => {
   test("returns undefined for null, and throws `ChainUnavailable` for an invalid receipt", () => {
     const name = "ChainUnavailable";
-    assert.throws(() => parseReceipt("0x"), { name, message: 'wanted a receipt, found "0x"' });
+    assert.throws(() => parseReceipt("0x"), { name, message: 'expected a receipt, found "0x"' });
     assert.throws(() => parseReceipt({ logs: 1 }), {
       name,
-      message: "wanted logs of a receipt, found 1",
+      message: "expected logs of a receipt, found 1",
     });
     assert.equal(parseReceipt(null), undefined);
   });

@@ -42,12 +42,12 @@ export function parseReceipt(value: unknown): Receipt | undefined {
   if (typeof value !== "object") throw unlike("a receipt", value);
   const receipt = value as Record<string, unknown>;
   if (!Array.isArray(receipt.logs)) throw unlike("logs of a receipt", receipt.logs);
-  const gasUsed = quantity(receipt.gasUsed);
+  const gasUsed = quantity(receipt.gasUsed, "receipt.gasUsed");
   return {
-    transactionHash: hexData(receipt.transactionHash),
-    blockHash: hexData(receipt.blockHash),
-    blockNumber: Number(quantity(receipt.blockNumber)),
-    succeeded: quantity(receipt.status) === 1n,
+    transactionHash: hexData(receipt.transactionHash, "receipt.transactionHash"),
+    blockHash: hexData(receipt.blockHash, "receipt.blockHash"),
+    blockNumber: Number(quantity(receipt.blockNumber, "receipt.blockNumber")),
+    succeeded: quantity(receipt.status, "receipt.status") === 1n,
     gasUsed: Number(gasUsed),
     paid: gasUsed * quantity(receipt.effectiveGasPrice ?? "0x0") + dataFeePaid(receipt),
     logs: receipt.logs.map(parseLog),
