@@ -190,11 +190,11 @@ async function changeChain(
 /** EIP-3085's error code for an unknown chain. */
 const unknownChain = 4902;
 
-/** A public RPC URL for each chain in service/chains.json, by chain ID. */
+/** One of the RPC URLs of each chain in service/chains.json, by chain ID. */
 const rpcUrls: Readonly<Record<number, string>> = {
   1: "https://ethereum-rpc.publicnode.com",
   10: "https://mainnet.optimism.io",
-  137: "https://polygon-rpc.com",
+  137: "https://polygon.drpc.org",
   480: "https://worldchain-mainnet.g.alchemy.com/public",
   8453: "https://mainnet.base.org",
   42161: "https://arb1.arbitrum.io/rpc",
