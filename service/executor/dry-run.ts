@@ -11,7 +11,7 @@ import { divideCost } from "./money/budgets.ts";
 import type { Parts, Pass } from "./pass.ts";
 import { type Memory, openMemory, readDayBudgets } from "./run.ts";
 import { type ExecutorParts, openParts } from "./start.ts";
-import { readPurse } from "./transactions/send.ts";
+import { readPurse } from "./transactions/purse.ts";
 
 /**
  * `weiMax` is the highest possible cost of the transaction. In `addresses`, `weiMax` is each

@@ -45,13 +45,9 @@ import {
   openUnknownNonces,
   type UnknownNonces,
 } from "./transactions/foreign.ts";
+import { computeCostMax, type Purse } from "./transactions/purse.ts";
 import { openTraceMemory, type TraceMemory } from "./transactions/receipt.ts";
-import {
-  computeCostMax,
-  openSendMemory,
-  type Purse,
-  type SendMemory,
-} from "./transactions/send.ts";
+import { openSendMemory, type SendMemory } from "./transactions/send.ts";
 import { keepUp, openKey, type SendingKey } from "./transactions/sending-key.ts";
 import { openReceiptMemory, type ReceiptMemory } from "./transactions/settle.ts";
 

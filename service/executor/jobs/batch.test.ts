@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { openBudgets } from "../money/budgets.ts";
 import { defaultTuning } from "../settings.ts";
-import type { Purse } from "../transactions/send.ts";
+import type { Purse } from "../transactions/purse.ts";
 import { admit, formBatches } from "./batch.ts";
 import { computeShares, type Ready } from "./gas.ts";
 

@@ -10,7 +10,8 @@ import { computeCost, type Size } from "../money/fees.ts";
 import { computeTipsValue } from "../money/tips.ts";
 import type { Pass } from "../pass.ts";
 import type { Tuning } from "../settings.ts";
-import { canAfford, computeGasPerByte, gasMax, type Purse } from "../transactions/send.ts";
+import { canAfford, computeGasPerByte, type Purse } from "../transactions/purse.ts";
+import { gasMax } from "../transactions/send.ts";
 import {
   type Batch,
   computeGasLimit,

@@ -20,7 +20,8 @@ import { upperMedian } from "../../flow/median.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
-import { gasMax, type Purse } from "../transactions/send.ts";
+import type { Purse } from "../transactions/purse.ts";
+import { gasMax } from "../transactions/send.ts";
 import { planGas, readGasUses } from "./gas-use.ts";
 import {
   estimateForms,

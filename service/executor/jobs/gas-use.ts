@@ -14,7 +14,7 @@ import { groupsOf } from "../../flow/groups.ts";
 import { upperMedian } from "../../flow/median.ts";
 import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
-import type { Purse } from "../transactions/send.ts";
+import type { Purse } from "../transactions/purse.ts";
 import { baseGas } from "./gas.ts";
 import { isFormRefused, openForms, simulationForms, slowMs } from "./simulate.ts";
 

@@ -7,7 +7,7 @@ import { transactionGasMin } from "../../chain/execution-gas.ts";
 import type { Share } from "../ledger/purposes.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import type { Examined } from "../payments/vaults.ts";
-import type { Purse } from "../transactions/send.ts";
+import type { Purse } from "../transactions/purse.ts";
 
 /** What to do with an item: execute it, recover `tokens`, or return a reported token (named.ts). */
 type Act =

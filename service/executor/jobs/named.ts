@@ -13,7 +13,7 @@ import type { Budgets } from "../money/budgets.ts";
 import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { type Examined, examine, type HoldingsMemory, severalInTurn } from "../payments/vaults.ts";
-import { canAfford } from "../transactions/send.ts";
+import { canAfford } from "../transactions/purse.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
 import { isOpen } from "./decide.ts";
 import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatch.ts";

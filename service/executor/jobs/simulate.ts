@@ -25,7 +25,7 @@ import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { EndpointClient } from "../../chain/rpc/view.ts";
 import type { MeasuredReason } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
-import type { Purse } from "../transactions/send.ts";
+import type { Purse } from "../transactions/purse.ts";
 
 /** An account is slow if its simulations take longer than this time. */
 export const slowMs = 100;

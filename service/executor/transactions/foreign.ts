@@ -31,7 +31,8 @@ import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/pu
 import { noAccount } from "../ledger/spending.ts";
 import { computeCost, min } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
-import { gasMax, readNonces, type SendMemory } from "./send.ts";
+import { readNonces } from "./nonces.ts";
+import { gasMax, type SendMemory } from "./send.ts";
 
 /**
  * For each key, `count` is the number of used nonces that are missing in the database. The executor
@@ -156,7 +157,7 @@ async function writeOff(pass: Pass<SendMemory>, own: number, reached: number): P
 export function computeNonceCostMax(pass: Pass<SendMemory>): bigint {
   const { parts, memory } = pass;
   const size = { gas: gasMax(pass), bytes: parts.tuning.batchBytesMax };
-  return computeCost(size, parts.chain.fees.perGasMax, memory.sending.dataFee.perByte);
+  return computeCost(size, parts.chain.fees.perGasMax, memory.prices.dataFee.perByte);
 }
 
 /**

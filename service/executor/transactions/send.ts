@@ -2,74 +2,50 @@
 // therefore contains every broadcast transaction.
 
 import type { Hex } from "executable-address";
-import { keccak256, size } from "viem/utils";
-import { transactionGasMin } from "../../chain/execution-gas.ts";
-import { type Call, ChainUnavailable, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { keccak256 } from "viem/utils";
+import type { Call } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { RelayAnswer, Relays } from "../../chain/rpc/relays.ts";
-import { listAnswers, readAnswers } from "../../chain/rpc/view.ts";
-import { lowerMedian, upperMedian } from "../../flow/median.ts";
 import type { NewPurpose, Purpose, Share } from "../ledger/purposes.ts";
-import {
-  boundNextBaseFee,
-  bumpFee,
-  computeCost,
-  type DataFee,
-  dataFeeCall,
-  type Fee,
-  feeHistoryCall,
-  findDemandedPrice,
-  gasPriceCall,
-  isFree,
-  max,
-  mergeDataFees,
-  min,
-  parseDataFee,
-  parseNextBaseFee,
-  parsePriorityFee,
-  type Size,
-  suggestFee,
-  unknownDataFee,
-} from "../money/fees.ts";
+import { bumpFee, computeCost, type Fee, max, min } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
+import { type NonceMemory, openNonceMemory } from "./nonces.ts";
+import {
+  computeCostMax,
+  measureSize,
+  openPurseMemory,
+  type Purse,
+  type PurseMemory,
+  type Sized,
+  zeroValueTransfer,
+} from "./purse.ts";
 
 export type SendMemory = {
   sending: {
     /** The time at which a key is used again, for each key that failed to sign. */
     restingMs: Map<Hex, number>;
-    dataFee: DataFee;
     /** When this process last broadcast or adopted each transaction, by transaction hash. */
     sentMs: Map<Hex, number>;
-    /** A purpose ID is added when enough endpoints have rejected its transaction as too cheap. */
-    underpriced: Set<string>;
     /**
      * The purpose IDs of the transactions that nodes rejected as too large for any block. The value
      * is the time of the first rejection in seconds.
      */
     hopeless: Map<string, number>;
   };
-  /** Each key's nonce on chain, and the block and the time at which it was read. */
-  nonces: Map<Hex, { value: number; head: Hex; sinceMs: number }>;
-};
+} & PurseMemory &
+  NonceMemory;
 
 export const openSendMemory = (): SendMemory => ({
+  ...openPurseMemory(),
+  ...openNonceMemory(),
   sending: {
     restingMs: new Map(),
-    dataFee: unknownDataFee,
     sentMs: new Map(),
-    underpriced: new Set(),
     hopeless: new Map(),
   },
-  nonces: new Map(),
 });
 
 export type SendPass = Pass<SendMemory & { relays: Relays }>;
-
-/**
- * A zero-value transfer from a key to itself. It fills a nonce gap, or replaces a transaction that
- * is useless or whose higher fee would exceed a budget.
- */
-export const zeroValueTransfer = { data: "0x", gas: transactionGasMin } as const;
 
 /** The maximum gas limit of a transaction (EIP-7825). */
 const transactionGasMax = 16_777_216n;
@@ -83,113 +59,6 @@ export function gasMax({ view, parts }: Pick<Pass, "view" | "parts">): number {
   const chains = Number(min(gasLimit, transactionGasMax));
   return Math.min(chains, parts.tuning.batchGasMax);
 }
-
-/** A key's balance, and the current costs of a transaction, in wei. */
-export type Purse = {
-  suggested: Fee;
-  /** The lowest fee per gas that is sufficient now. */
-  neededPerGas: bigint;
-  /** The base fee per gas of the next block. */
-  nextBaseFee: bigint;
-  /** The maximum fee for a byte of calldata. */
-  perByte: bigint;
-  /** The median of the reported balances, or the higher of two balances. */
-  balance: bigint;
-  /** The median of the reported balances, or the lower of two balances. */
-  balanceSure: bigint;
-  /** The highest possible cost of the key's transactions that are not mined yet. */
-  reserved: bigint;
-};
-
-/**
- * Reads a key's balance and the current costs. If endpoints report different balances, returns a
- * higher one (`balance`) and a lower one (`balanceSure`). `balance` decides whether the key can
- * send. A balance that is too high does no harm, because a rejected transaction costs nothing. Keys
- * with enough `balanceSure` send first, and `balanceSure` is reported to operators.
- */
-export async function readPurse(pass: SendPass, unmined: readonly Purpose[]): Promise<Purse> {
-  const { parts, memory, view, signer } = pass;
-  const nowMs = parts.clock();
-  // The gas price is requested only while enough endpoints reject a transaction as too cheap.
-  const isTooCheap = memory.sending.underpriced.size > 0;
-  const calls = [
-    { method: "eth_getBalance", params: [signer.address, view.at] },
-    feeHistoryCall,
-    ...(isFree(memory.sending.dataFee, nowMs) ? [] : [dataFeeCall(view.at)]),
-    ...(isTooCheap ? [gasPriceCall] : []),
-  ];
-  const lists = await view.readEach(calls);
-  const balances = readAnswers(lists, 0, quantity);
-  const [balance, balanceSure] = [upperMedian(balances), lowerMedian(balances)];
-  if (balance === undefined || balanceSure === undefined) {
-    const found = lists.map((list) => list && JSON.stringify(list[0])?.slice(0, 100));
-    throw new ChainUnavailable(
-      `expected the balance of ${signer.address} at block ${view.head.number}, found ` +
-        listAnswers(view, found),
-    );
-  }
-  const { baseFee } = view.head;
-  const prices = isTooCheap ? readAnswers(lists, calls.length - 1, quantity) : [];
-  const demanded = findDemandedPrice(prices, view.quorum) - baseFee;
-  const priority = max(demanded, lowerMedian(readAnswers(lists, 1, parsePriorityFee)) ?? 0n);
-  const { fee, neededPerGas } = suggestFee(baseFee, priority, parts.chain.fees);
-  const nextBaseFee = boundNextBaseFee(
-    baseFee,
-    lowerMedian(readAnswers(lists, 1, parseNextBaseFee)),
-  );
-  if (!isFree(memory.sending.dataFee, nowMs)) {
-    const bounds = readAnswers(lists, 2, (result) => parseDataFee(result) ?? 0n);
-    memory.sending.dataFee = mergeDataFees(memory.sending.dataFee, bounds, {
-      quorum: view.quorum,
-      nowMs,
-    });
-  }
-  const { perByte } = memory.sending.dataFee;
-  const isLow = balanceSure < parts.chain.balanceWarnBelow;
-  parts.report({ kind: "balance", sender: signer.address, wei: balanceSure, isLow });
-  return {
-    suggested: fee,
-    neededPerGas,
-    nextBaseFee,
-    perByte,
-    balance,
-    balanceSure,
-    reserved: unmined.reduce((sum, purpose) => sum + computeCostMax(purpose, perByte), 0n),
-  };
-}
-
-/** Returns the fee for one byte of calldata, in gas. */
-export const computeGasPerByte = ({ perByte, suggested }: Purse): number =>
-  suggested.maxFee === 0n ? 0 : Number(perByte) / Number(suggested.maxFee);
-
-type Sized = Pick<Order, "gas" | "data">;
-export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
-
-/**
- * Returns the highest possible cost of the transactions with one nonce, in wei. Only one of these
- * transactions can be mined.
- *
- * @param perByte the current fee for a byte
- */
-export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: bigint): bigint {
-  const costs = transactions.map(({ isZeroValueTransfer, fee }) =>
-    computeCost(
-      measureSize(isZeroValueTransfer ? zeroValueTransfer : purpose),
-      fee.maxFee,
-      perByte,
-    ),
-  );
-  return costs.reduce(max, 0n);
-}
-
-/** Returns whether the balance pays for another transaction, including a replacement. */
-export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
-  return balance >= reserved + 2n * computeCost(size, suggested.maxFee, perByte);
-}
-
-/** Does the same as {@link canAfford}, but uses the lower of two reported balances. */
-export const surelyAffords = (purse: Purse, size: Size): boolean =>
-  canAfford({ ...purse, balance: purse.balanceSure }, size);
 
 export type Order = {
   kind: Purpose["kind"];
@@ -263,7 +132,7 @@ export async function replace(
   const signed = await sign(pass, order, fee);
   if (isZeroValueTransfer) memory.sending.hopeless.delete(purpose.id);
   await parts.ledger.addTransaction(fence, purpose.id, signed);
-  memory.sending.underpriced.delete(purpose.id);
+  memory.prices.underpriced.delete(purpose.id);
   await broadcast(pass, purpose, signed);
   parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
   const more = max(raise, 0n);
@@ -360,7 +229,7 @@ export async function broadcast(
   const underpriced = refusals.filter(
     (kind) => kind === "replacement_underpriced" || kind === "fee_too_low",
   ).length;
-  if (underpriced >= (count > 0 ? 2 : view.quorum)) memory.sending.underpriced.add(id);
+  if (underpriced >= (count > 0 ? 2 : view.quorum)) memory.prices.underpriced.add(id);
   const quorum = count > 0 ? Math.min(2, count) : view.quorum;
   const { hopeless } = memory.sending;
   const overGas = refusals.filter((kind) => kind === "over_block_gas").length;
@@ -385,45 +254,4 @@ async function submit(
     relays.count === 0 || isOpen ? view.readEach(calls, () => true) : [],
   ]);
   return [...fromRelays, ...fromEndpoints.map((answers, place) => ({ rpc: `${place}`, answers }))];
-}
-
-/** Reads the key's nonce after the block `view.head`. */
-export async function readNonce({ signer, view }: Pick<Pass, "signer" | "view">): Promise<number> {
-  const params = [signer.address, view.at];
-  const method = "eth_getTransactionCount";
-  const [answer] = await view.read([{ method, params }]);
-  return Number(quantity(resultOf(answer, method)));
-}
-
-/**
- * Reads the key's nonce from each endpoint, at the endpoint's newest block, highest nonce first.
- */
-export async function readNonces({
-  signer,
-  view,
-}: Pick<Pass, "signer" | "view">): Promise<number[]> {
-  const params = [signer.address, "latest"];
-  const answers = await view.readEach([{ method: "eth_getTransactionCount", params }]);
-  return readAnswers(answers, 0, (result) => Number(quantity(result))).sort((a, b) => b - a);
-}
-
-/**
- * Returns the database's next nonce for the key, or why this nonce cannot be used. If the nonce on
- * chain is higher, foreign.ts searches for the missing transactions. If too few endpoints agree,
- * the nonce on chain is not known.
- */
-export async function nextNonce(
-  pass: SendPass,
-): Promise<number | "earlier_nonces_unknown" | "endpoints_disagree_on_nonce"> {
-  const { parts, memory, view, signer } = pass;
-  const own = await parts.ledger.readNextNonce(parts.chain.chainId, signer.address);
-  const nonces = await readNonces(pass);
-  const reached = nonces[view.quorum - 1];
-  if (reached !== undefined) {
-    if (reached <= own) return own;
-    memory.nonces.delete(signer.address);
-    return "earlier_nonces_unknown";
-  }
-  // A single answer suffices if no answer exceeds the database's next nonce.
-  return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

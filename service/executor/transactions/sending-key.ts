@@ -3,7 +3,6 @@
 // transactions.
 
 import { once } from "../../flow/cache.ts";
-import { hourMs } from "../../flow/days.ts";
 import { upperMedian } from "../../flow/median.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type Budgets, findBudgetRefusal, reserveFor } from "../money/budgets.ts";
@@ -11,20 +10,9 @@ import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { findWithCode } from "../payments/vaults.ts";
 import { adoptUnknown, type UnknownNonces } from "./foreign.ts";
-import {
-  broadcast,
-  canAfford,
-  measureSize,
-  type Purse,
-  readNonce,
-  readNonces,
-  readPurse,
-  replace,
-  type SendPass,
-  SignerFailed,
-  send,
-  zeroValueTransfer,
-} from "./send.ts";
+import { readKeyNonce, readNonces } from "./nonces.ts";
+import { canAfford, measureSize, type Purse, readPurse, zeroValueTransfer } from "./purse.ts";
+import { broadcast, replace, type SendPass, SignerFailed, send } from "./send.ts";
 import { type SettlePass, settle } from "./settle.ts";
 
 /** The state of one key. */
@@ -81,30 +69,6 @@ export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): 
 }
 
 /**
- * How long a key's nonce on chain is cached while no transaction is pending. `asleepNonceMs`
- * applies while the chain sleeps (rest.ts), and `idleNonceMs` applies otherwise.
- */
-const idleNonceMs = 60_000;
-const asleepNonceMs = 6 * hourMs;
-
-/** Reads the nonce at each new block while a transaction is pending, and less often otherwise. */
-async function readKeyNonce(
-  pass: KeyPass,
-  isPending: boolean,
-): Promise<{ nonce: number; isFresh: boolean }> {
-  const { memory, view, parts, signer } = pass;
-  const known = memory.nonces.get(signer.address);
-  const isSame = known?.head === view.head.hash;
-  const ageMsMax = memory.rest.isAsleep ? asleepNonceMs : idleNonceMs;
-  const isRecent = known && parts.clock() - known.sinceMs < ageMsMax;
-  if (known && (isSame || !isPending) && isRecent) return { nonce: known.value, isFresh: false };
-  const nonce = await readNonce(pass);
-  const read = { value: nonce, head: view.head.hash, sinceMs: parts.clock() };
-  memory.nonces.set(signer.address, read);
-  return { nonce, isFresh: true };
-}
-
-/**
  * The maximum number of replacements per pass. The number is low, because each replacement raises
  * the cost. After the first replacements are mined, the other stuck transactions may be mined
  * without a replacement.
@@ -129,7 +93,7 @@ async function upkeep(
   await reopenUndone(pass, nonce);
   await fillGaps(pass, openPurse, pending, nonce, budgets);
   await resend(pass, unmined);
-  const { underpriced } = pass.memory.sending;
+  const { underpriced } = pass.memory.prices;
   const stuck = unmined.filter((purpose) => isStuck(pass, purpose));
   for (const purpose of stuck.slice(0, replacedPerPassMax)) {
     const isMoot = isHopeless(pass, purpose) || (await isOver(pass, purpose));
@@ -222,7 +186,7 @@ function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
   if (isHopeless(pass, purpose)) return true;
   if (purpose.transactions.at(-1)!.signedBlock >= view.head.number) return false;
-  return memory.sending.underpriced.has(purpose.id) || isOverdue(pass, purpose);
+  return memory.prices.underpriced.has(purpose.id) || isOverdue(pass, purpose);
 }
 
 /** Returns whether the newest transaction offers less than the base fee, or has waited too long. */
