@@ -9,6 +9,7 @@ import {
   concat,
   getContractAddress,
   type Hex,
+  keccak256,
   type Transport,
   type Chain as ViemChain,
   zeroHash,
@@ -68,6 +69,21 @@ export async function deployOnce(
 }
 
 /**
+ * Returns whether the chain has the deterministic deployer.
+ *
+ * @throws {Error} if the deployer's address has different code
+ */
+export async function hasDeployer(reader: Client): Promise<boolean> {
+  const { address, code: wanted } = deterministicDeployer;
+  const code = await getCode(reader, { address });
+  if (!code || code === wanted) return code === wanted;
+  throw new Error(
+    `${address}: expected the deterministic deployer's code with the hash ${keccak256(wanted)}, ` +
+      `found ${keccak256(code)}: this chain is not supported`,
+  );
+}
+
+/**
  * Deploys the deterministic deployer if the chain lacks the deployer. The call is idempotent.
  *
  * Each chain allows only one attempt, because a failed transaction uses up the deployer's nonce.
@@ -78,12 +94,7 @@ export async function deployOnce(
  */
 export async function bringDeployer(sender: Sender): Promise<void> {
   const { address, fundingWei, sender: keylessSender, transaction } = deterministicDeployer;
-  const code = await getCode(sender, { address });
-  if (code === deterministicDeployer.code) return;
-  if (code)
-    throw new Error(
-      `the code at ${address} is not the deterministic deployer's: this chain is not supported`,
-    );
+  if (await hasDeployer(sender)) return;
   await assertDeployerDeployable(sender);
   const missing = fundingWei - (await getBalance(sender, { address: keylessSender }));
   if (missing > 0n) {

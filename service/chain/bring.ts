@@ -17,6 +17,7 @@ import {
   bringDeployer,
   deployFactory,
   deployOnce,
+  hasDeployer,
   type Sender,
 } from "executable-address-contracts/deploy";
 import {
@@ -210,13 +211,8 @@ export async function estimateBring(
   if (fault) throw new Error(fault);
   const steps: EstimatedStep[] = [];
   const { address, code, sender, fundingWei } = deterministicDeployer;
-  const deployerCode = await getCode(reader, { address });
-  if (deployerCode && deployerCode !== code) {
-    throw new Error(
-      `the code at ${address} is not the deterministic deployer's: this chain is not supported`,
-    );
-  }
-  if (!deployerCode) {
+  const isDeployerThere = await hasDeployer(reader);
+  if (!isDeployerThere) {
     await assertDeployerDeployable(reader);
     const missing = fundingWei - (await getBalance(reader, { address: sender }));
     if (missing > 0n) {
@@ -230,7 +226,7 @@ export async function estimateBring(
       // The factory's constructor reverts unless the factory's address starts with four zero bytes.
       // With `factorySalt`, the address depends on the deployer, so the estimate needs the
       // deployer's code. If the chain does not have this code yet, a state override adds it.
-      ...(deployerCode ? {} : { stateOverride: [{ address, code }] }),
+      ...(isDeployerThere ? {} : { stateOverride: [{ address, code }] }),
     }).catch((error: BaseError) => {
       const reason = error.details || error.shortMessage;
       throw new Error(`the gas for deploying ${name} cannot be estimated: ${reason}`);
@@ -239,11 +235,7 @@ export async function estimateBring(
   };
   const factoryCode = await getCode(reader, { address: factoryAddress });
   if (!factoryCode) await deploy("factory", factoryCreationCode, factorySalt);
-  else if (keccak256(factoryCode) !== factoryCodeHash) {
-    throw new Error(
-      `the code at ${factoryAddress} is not the factory's: this chain is not supported`,
-    );
-  }
+  else await assertFactory(reader);
   for (const name of await missingPeriphery(rpc)) await deploy(name, periphery[name].bytecode);
   return steps;
 }
