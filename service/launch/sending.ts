@@ -176,8 +176,8 @@ async function wait<Result>(
   const { request, report, pollMs } = sending;
   let first: Block | undefined;
   let refusals = 0;
+  let why = "";
   for (let poll = 0; poll < pollsMax; poll++) {
-    let why: string;
     try {
       const { method, params } = blockCall("latest");
       const head = blockOf(await request(method, params));
@@ -203,7 +203,9 @@ async function wait<Result>(
     // The first waits are short, because test chains mine each transaction immediately.
     await sleep(Math.min(pollMs, 100 * 2 ** poll));
   }
-  throw new StepError(`${name} was not mined within an hour: run the same command again later`);
+  throw new StepError(
+    `${name} was not mined within an hour, because ${why}: run the same command again later`,
+  );
 }
 
 /**

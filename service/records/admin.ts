@@ -53,7 +53,8 @@ export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
     does: "Copies the records to a folder that any web server can serve.",
     rest: "DIR",
     async run({ store }, { rest }) {
-      if (rest.length !== 1) throw new Error("expected one folder; usage: mirror DIR");
+      if (rest.length !== 1)
+        throw new Error(`expected one folder, found ${rest.length}; usage: mirror DIR`);
       const counts = await writeMirror(store, rest[0]!, report);
       if (counts.corrupt === 0) return counts;
       throw new Error(`${JSON.stringify(counts)}: the corrupt records above were skipped`);
@@ -101,7 +102,8 @@ const ofDatabases: Command[] = [
 async function* linesOf(store: Store, sinceMs: number, report: Terminal["report"]) {
   const { untilMs, ...counts } = yield* exportRecords(store, sinceMs, report);
   report(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
-  if (counts.corrupt > 0) throw new Error("the corrupt records above were skipped");
+  if (counts.corrupt > 0)
+    throw new Error(`the ${counts.corrupt} corrupt records above were skipped`);
 }
 
 /** Writes a consistent copy of the SQLite file. Resolves when the copy is durable. */

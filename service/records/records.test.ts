@@ -166,7 +166,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       const first = await fill(place, 3, 1_700_000_000_000);
       assert.match(
         (await admin(place, "mirror a b")).err,
-        /expected one folder; usage: mirror DIR/,
+        /expected one folder, found 2; usage: mirror DIR/,
       );
       const run = async () => JSON.parse((await admin(place, `mirror ${mirror}`)).out);
       assert.deepEqual(await run(), { written: 3, corrupt: 0 });

@@ -44,7 +44,9 @@ describe("the operator's commands for webhooks", () => {
     const words = ["pause", "resume", "rotate", "test", "replay", "deliveries", "remove"];
     for (const word of words) {
       await assert.rejects(run(word, stranger), {
-        message: "endpoint not found: see webhook list --account ID",
+        message:
+          `the account has no endpoint ${stranger.endpoint}: see webhook list --account ` +
+          stranger.account,
       });
     }
     assert.deepEqual(await run("list", options), shown);

@@ -51,6 +51,7 @@ const ofEndpoints = (targets: Targets): Command[] => [
     options: endpoint,
     run: async ({ store: { db } }: CommandContext, { options }: Given) =>
       assertDone(
+        options,
         await setPaused(db, options.account!, options.endpoint!, word === "pause", operator()),
       ),
   })),
@@ -59,7 +60,7 @@ const ofEndpoints = (targets: Targets): Command[] => [
     does: "Creates a new secret for an endpoint. The old secret also signs for 24 hours.",
     options: endpoint,
     run: async ({ store: { db } }, { options }) =>
-      assertDone(await rotateSecret(db, options.account!, options.endpoint!, operator())),
+      assertDone(options, await rotateSecret(db, options.account!, options.endpoint!, operator())),
   },
   {
     words: "webhook rotate-key",
@@ -73,7 +74,10 @@ const ofEndpoints = (targets: Targets): Command[] => [
     does: "Removes an endpoint and its pending deliveries.",
     options: endpoint,
     run: async ({ store: { db } }, { options }) =>
-      assertDone(await removeEndpoint(db, options.account!, options.endpoint!, operator())),
+      assertDone(
+        options,
+        await removeEndpoint(db, options.account!, options.endpoint!, operator()),
+      ),
   },
 ];
 
@@ -87,7 +91,10 @@ const ofDeliveries: Command[] = [
     does: "Sends a test event to an endpoint.",
     options: endpoint,
     async run({ store: { db } }, { options }) {
-      const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
+      const { id } = assertDone(
+        options,
+        await findEndpoint(db, options.account!, options.endpoint!),
+      );
       return { deliveryId: await sendTest(db, id, Date.now()) };
     },
   },
@@ -97,7 +104,10 @@ const ofDeliveries: Command[] = [
     options: { ...endpoint, event: "EVENT", from: "TIME", until: "TIME" },
     optional: ["event", "from", "until"],
     async run({ store: { db } }, { options }) {
-      const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
+      const { id } = assertDone(
+        options,
+        await findEndpoint(db, options.account!, options.endpoint!),
+      );
       const which = parseReplayed(options);
       const { replayed, nextMs } = await replay(db, options.account!, id, which, Date.now());
       return { replayed, next: toIsoOrNull(nextMs) };
@@ -123,7 +133,10 @@ const ofDeliveries: Command[] = [
     does: "Lists the newest deliveries to an endpoint.",
     options: endpoint,
     async run({ store: { db } }, { options }) {
-      const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
+      const { id } = assertDone(
+        options,
+        await findEndpoint(db, options.account!, options.endpoint!),
+      );
       return listDeliveries(db, id, deliveriesShown);
     },
   },
@@ -145,7 +158,10 @@ function wholeNumber(text: string, max: number): number {
   throw new Error(`expected a whole number from 0 to ${max}, found ${text}`);
 }
 
-function assertDone<Found>(found: Found | undefined | false): Found {
+function assertDone<Found>(
+  { endpoint, account }: Given["options"],
+  found: Found | undefined | false,
+): Found {
   if (found) return found;
-  throw new Error("endpoint not found: see webhook list --account ID");
+  throw new Error(`the account has no endpoint ${endpoint}: see webhook list --account ${account}`);
 }
