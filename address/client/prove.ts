@@ -125,7 +125,10 @@ export async function waitForProof(
     throw new TypeError(`state: expected a provable state (${known}), found ${unprovable}`);
   }
   let seen: ServiceStatus | undefined;
-  const late = () => new WaitError("timeout", `not proved within ${timeoutMs} ms`, seen);
+  const late = () => {
+    const message = `expected a proof of ${states.join(" or ")} within ${timeoutMs} ms, found none`;
+    return new WaitError("timeout", message, seen);
+  };
   const bound = startBound(signal, timeoutMs, late);
   try {
     for (;;) {

@@ -91,7 +91,10 @@ describe("readStatus", () => {
       message: "the chain reorganized during 3 attempts",
     });
     answers.eth_getBlockByNumber = () => null;
-    await assert.rejects(readStatus(record, { rpc }), { code: "block_unknown" });
+    await assert.rejects(readStatus(record, { rpc }), {
+      code: "block_unknown",
+      message: "expected the block latest from the node, found none",
+    });
   });
 
   test("readStatus throws if the token's `balanceOf` returns too few bytes", async () => {

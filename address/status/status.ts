@@ -113,7 +113,7 @@ async function readSettled(record: AddressRecord, options: StatusOptions & { rpc
     if (!block)
       throw new StatusError(
         "block_unknown",
-        blockHash ? `the node has no block ${blockHash}` : "the node has no block",
+        `expected the block ${blockHash ?? "latest"} from the node, found none`,
       );
     const reading = await readAt(record, { rpc, block, previous }).catch((error) => ({ error }));
     // Logs are requested by block number. They are valid only if the chain still has this block.
@@ -121,7 +121,8 @@ async function readSettled(record: AddressRecord, options: StatusOptions & { rpc
       if ("error" in reading) throw reading.error;
       return reading;
     }
-    if (blockHash) throw new StatusError("block_unknown", `${blockHash} is not in the chain`);
+    if (blockHash)
+      throw new StatusError("block_unknown", `the block ${blockHash} is not in the chain`);
   }
   throw new StatusError("reorganized", `the chain reorganized during ${attemptsMax} attempts`);
 }

@@ -143,7 +143,8 @@ export async function proveEvent(
   const { address, intent } = record;
   if (data.status.chainId !== intent.chainId)
     throw new WebhookError(
-      `expected an event of chain ${intent.chainId}, found one of chain ${data.status.chainId}`,
+      `${address}: expected an event of chain ${intent.chainId}, found one of chain ` +
+        data.status.chainId,
     );
   const { chainId = intent.chainId } = data;
   const isElsewhere = chainId !== intent.chainId;

@@ -191,6 +191,7 @@ describe("client.waitFor", () => {
       .waitFor(address, "executed", { timeoutMs: 200 })
       .catch((error) => error);
     assert.ok(error instanceof WaitError && error.reason === "timeout", String(error));
+    assert.equal(error.message, `${address} is not executed after 200 ms`);
   });
 
   test("`waitFor` throws `TypeError` for an unknown state", async () => {
@@ -228,7 +229,7 @@ describe("client.waitFor", () => {
       .waitFor(address, "executed", { proof, timeoutMs: 300 })
       .catch((error) => error);
     assert.ok(error instanceof WaitError && error.reason === "timeout", String(error));
-    assert.equal(error.message, "not proved within 300 ms");
+    assert.equal(error.message, "expected a proof of executed within 300 ms, found none");
     assert.equal(error.status?.state, "executed");
   });
 

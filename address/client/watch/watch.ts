@@ -152,7 +152,8 @@ export async function waitForState(
   const limitMs = parseCount({ timeoutMs }, "timeoutMs", 600_000, 1, limitMsMax);
   let seen: ServiceStatus | undefined;
   const names = states.join(" or ");
-  const late = () => new WaitError("timeout", `not ${names} within ${limitMs} ms`, seen);
+  const late = () =>
+    new WaitError("timeout", `${address} is not ${names} after ${limitMs} ms`, seen);
   const bound = startBound(signal, limitMs, late);
   try {
     for await (const status of watchStatus(transport, address, {
