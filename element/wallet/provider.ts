@@ -85,9 +85,11 @@ export async function askQuantity(
   method: string,
   params: readonly unknown[] = [],
 ): Promise<bigint> {
-  const answer = fromQuantity(await ask(provider, method, params));
-  if (answer !== undefined) return answer;
-  throw new PaymentRefused({ kind: "failed", reason: `${method}: no number` });
+  const answer = await ask(provider, method, params);
+  const found = fromQuantity(answer);
+  if (found !== undefined) return found;
+  const reason = `${method}: expected a number, found ${JSON.stringify(answer)?.slice(0, 80)}`;
+  throw new PaymentRefused({ kind: "failed", reason });
 }
 
 /**

@@ -91,7 +91,10 @@ type Case = [Refusal, Answers, Partial<Order>?];
 const sent = { refusal: undefined, isRequested: true };
 
 const cases: Case[] = [
-  [{ kind: "failed", reason: "eth_chainId: no number" }, { eth_chainId: () => "none" }],
+  [
+    { kind: "failed", reason: 'eth_chainId: expected a number, found "none"' },
+    { eth_chainId: () => "none" },
+  ],
   [{ kind: "other_chain" }, { eth_chainId: () => "0x7a69" }],
   [
     { kind: "unknown_chain" },
