@@ -32,7 +32,12 @@ function findToken(chainId: number, symbol: string): PackageToken {
     ({ address, decimals }) =>
       getAddress(address) !== getAddress(first.address) || decimals !== first.decimals,
   );
-  if (other) throw new Error(`packages differ about ${symbol} of chain ${chainId}`);
+  if (other) {
+    const [one, two] = [first, other].map(
+      ({ from, address, decimals }) => `${address} with ${decimals} decimals in ${from}`,
+    );
+    throw new Error(`${symbol} of chain ${chainId}: expected the same token, found ${one}, ${two}`);
+  }
   return first;
 }
 
