@@ -60,9 +60,9 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
       const saved = isNew ? statement.add.get(...row) : statement.save.get(...row, order.version);
       return saved ? next : undefined;
     },
-    findByAddress: (address) => parseOrder(statement.byAddress.get(addressKey(address))),
-    findByReference: (reference) => parseOrder(statement.byReference.get(reference)),
-    findMade: () => statement.byState.all("made").flatMap((row) => parseOrder(row) ?? []),
+    findByAddress: (address) => readOrder(statement.byAddress.get(addressKey(address))),
+    findByReference: (reference) => readOrder(statement.byReference.get(reference)),
+    findMade: () => statement.byState.all("made").flatMap((row) => readOrder(row) ?? []),
     saveEvents(events, cursor) {
       db.exec("begin immediate");
       try {
@@ -123,7 +123,7 @@ function prepareIn(db: SqliteDatabase) {
 
 type EventRow = { id: string; address: string; body: string; attempts: number };
 
-function parseOrder(row: unknown): ShopOrder | undefined {
+function readOrder(row: unknown): ShopOrder | undefined {
   const found = row as { body: string } | null | undefined;
   return found ? (JSON.parse(found.body) as ShopOrder) : undefined;
 }

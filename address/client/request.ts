@@ -109,7 +109,7 @@ async function attempt(transport: Transport, request: Request, number: number): 
   let response: HttpResponse | undefined;
   try {
     response = await fetchOnce(transport, request, deadline.signal, number);
-    const answer = parseJson(await readText(response));
+    const answer = readJson(await readText(response));
     if (response.ok && answer !== undefined) return answer;
     throw toError(request, response, answer);
   } catch (error) {
@@ -241,7 +241,7 @@ export function writeQuery(query: Readonly<Record<string, QueryValue>>): string 
   return pairs.length > 0 ? `?${pairs.join("&")}` : "";
 }
 
-export function parseJson(text: string): unknown {
+export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -253,7 +253,7 @@ export function parseJson(text: string): unknown {
 export function toError(request: Request, response: HttpResponse, answer: unknown): ServiceError {
   const { status, headers } = response;
   const hint = status === 404 ? "; check that baseUrl ends in /v1" : "";
-  const refusal = parseRefusal((answer as { error?: unknown } | null | undefined)?.error);
+  const refusal = readRefusal((answer as { error?: unknown } | null | undefined)?.error);
   return new ServiceError(
     status,
     refusal ?? {
@@ -267,8 +267,8 @@ export function toError(request: Request, response: HttpResponse, answer: unknow
 
 const messageLengthMax = 2000;
 
-/** Parses the error of a refusal (spec §7). Ignores malformed issues. */
-function parseRefusal(error: unknown): Refusal | undefined {
+/** Reads the error of a refusal (spec §7). Ignores malformed issues. */
+function readRefusal(error: unknown): Refusal | undefined {
   const { code, message, issues } = (error ?? {}) as Record<string, unknown>;
   if (!isText(code, 64) || !/^[a-z0-9_]+$/.test(code) || typeof message !== "string")
     return undefined;
@@ -287,7 +287,7 @@ function isIssue(value: unknown): value is Issue {
 }
 
 /**
- * Parses a `Retry-After` header: a delay in seconds or an HTTP date. The date is compared with the
+ * Reads a `Retry-After` header: a delay in seconds or an HTTP date. The date is compared with the
  * response's `Date`.
  *
  * @param date the response's `Date` header

@@ -56,7 +56,7 @@ export const sayCount = (count: number | string): string => formatUnits(`${count
  *
  * @returns undefined if the text is zero, not a plain decimal number, or too precise
  */
-export function parseUnits(text: string, decimals: number): string | undefined {
+export function readUnits(text: string, decimals: number): string | undefined {
   const [, whole, fraction = ""] = /^([0-9]{1,60})(?:\.([0-9]+))?$/.exec(text.trim()) ?? [];
   if (whole === undefined || fraction.length > decimals) return undefined;
   const units = BigInt(whole + fraction.padEnd(decimals, "0"));

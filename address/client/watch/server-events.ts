@@ -4,7 +4,7 @@
 import {
   fetchOnce,
   type HttpResponse,
-  parseJson,
+  readJson,
   readText,
   type Signal,
   startDeadline,
@@ -47,7 +47,7 @@ export async function* readEvents(
   try {
     response = await fetchOnce(transport, request, deadline.signal);
     const type = response.headers.get("Content-Type") ?? "";
-    if (!response.ok) throw toError(request, response, parseJson(await readText(response)));
+    if (!response.ok) throw toError(request, response, readJson(await readText(response)));
     if (!/^text\/event-stream\b/i.test(type) || !response.body)
       throw toError(request, response, undefined);
     const reader = response.body.getReader();

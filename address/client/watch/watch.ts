@@ -6,7 +6,7 @@ import { type AddressState, addressStates, type ServiceStatus } from "../../stat
 import { proveStatus } from "../answers.ts";
 import { NetworkError, ServiceError, UnprovenError, WaitError } from "../errors.ts";
 import { limitMsMax, parseCount } from "../options.ts";
-import { backoffMs, parseJson, type Signal, send, sleep, type Transport } from "../request.ts";
+import { backoffMs, readJson, type Signal, send, sleep, type Transport } from "../request.ts";
 import { startBound } from "../within.ts";
 import { readEvents } from "./server-events.ts";
 
@@ -61,7 +61,7 @@ export async function* readMessages(
     try {
       const request = { path: `${path}/events`, lastId, silenceMs, signal };
       for await (const { name, data, id } of readEvents(transport, request)) {
-        const message = parseMessage(name, data, address);
+        const message = readMessage(name, data, address);
         if (!message) continue;
         if (message.kind === "status" && /^[!-~]{1,200}$/.test(id)) lastId = id;
         streams = 0;
@@ -81,9 +81,9 @@ export async function* readMessages(
 }
 
 /** @throws {UnprovenError} for a status of a different address */
-function parseMessage(name: string, data: string, address: Hex): StreamMessage | undefined {
+function readMessage(name: string, data: string, address: Hex): StreamMessage | undefined {
   if (name === "unavailable") return { kind: "unavailable" };
-  const value = parseJson(data);
+  const value = readJson(data);
   if (name === "status") return { kind: "status", status: proveStatus(value, address) };
   if (name !== "ping") return undefined;
   const { timestamp } = (value as { block?: { timestamp?: unknown } } | null)?.block ?? {};

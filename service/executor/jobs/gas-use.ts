@@ -90,7 +90,7 @@ async function* requestGasUses(
     const answer = await requestGasUse(pass, client, writeGasUseForms(pass, purse, group, limit));
     if (!answer) return;
     for (const [index, item] of group.entries()) {
-      const gas = parseGasUsed(answer, index);
+      const gas = findGasUsed(answer, index);
       if (gas !== undefined) yield [item, gas];
     }
   }
@@ -130,7 +130,7 @@ function writeGasUseForms(
 }
 
 /** Returns the gas used by the call at `place`; undefined if the call failed or is missing. */
-function parseGasUsed(answer: Answer, place: number): bigint | undefined {
+function findGasUsed(answer: Answer, place: number): bigint | undefined {
   if ("error" in answer) return undefined;
   try {
     const [block] = answer.result as { calls: { status: unknown; gasUsed: unknown }[] }[];

@@ -299,7 +299,7 @@ function append(frames: Frame[], status: ServiceStatus): void {
 }
 
 const isChange = (frames: readonly Frame[], frame: Frame) =>
-  parseDigest(frame.id) !== parseDigest(frames.at(-1)?.id);
+  readDigest(frame.id) !== readDigest(frames.at(-1)?.id);
 
 /**
  * Returns the frames after `lastId`. If `lastId` is not in the history, returns only the current
@@ -309,7 +309,7 @@ function findFramesAfter(frames: readonly Frame[], lastId: string | undefined): 
   const place = frames.findIndex((frame) => frame.id === lastId);
   if (place >= 0) return frames.slice(place + 1);
   const present = frames.at(-1);
-  return present && parseDigest(present.id) !== parseDigest(lastId) ? [present] : [];
+  return present && readDigest(present.id) !== readDigest(lastId) ? [present] : [];
 }
 
 function encodeFrame(status: ServiceStatus): Frame {
@@ -319,7 +319,7 @@ function encodeFrame(status: ServiceStatus): Frame {
   return { id, bytes: encodeEvent("status", JSON.stringify(status), `id: ${id}\n`) };
 }
 
-const parseDigest = (id: string | undefined) => id?.split(".")[1];
+const readDigest = (id: string | undefined) => id?.split(".")[1];
 
 /** Encodes a ping. A ping has no ID, so a reconnecting client resumes after its last status. */
 function encodePing(head: BlockReference | undefined): Buffer {

@@ -6,7 +6,7 @@ import { type ComponentProps, type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import type { Config } from "../api.ts";
-import { parseUnits } from "../money.ts";
+import { readUnits } from "../money.ts";
 import { Choices, Field, Select } from "../parts/field.tsx";
 import { saySpan } from "../parts/say-time.ts";
 import type { SimplePayment } from "../samples.ts";
@@ -91,7 +91,7 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
   const [draft, setDraft] = useState(emptyDraft);
   const [reference, setReference] = useState("");
   const choice = choices[Number(draft.at)];
-  const units = choice && parseUnits(draft.amount, choice.token.decimals);
+  const units = choice && readUnits(draft.amount, choice.token.decimals);
   const update = (next: Draft) => {
     setDraft(next);
     onChange();
@@ -156,7 +156,7 @@ type AmountProps = { value: string; decimals: number; onChange: (event: Typed) =
 /** Shows an error if the text is not a valid amount of the token. */
 function AmountField({ value, decimals, onChange }: AmountProps) {
   const { say } = useSpeech();
-  const isFault = value.trim() !== "" && !parseUnits(value, decimals);
+  const isFault = value.trim() !== "" && !readUnits(value, decimals);
   return (
     <Field
       label={say("amount")}
