@@ -20,12 +20,16 @@ import { type FollowMemory, openFollowMemory } from "../follow/memory.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
 import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
+import {
+  type LateMemory,
+  openLateMemory,
+  recallWaitedSeconds,
+  searchLateJobs,
+} from "./jobs/late.ts";
 import { type NamedMemory, openNamedMemory, returnNamed } from "./jobs/named.ts";
 import { type FactoryMemory, openFactoryMemory, work } from "./jobs/work.ts";
-import { type LateMemory, openLateMemory, searchLateJobs } from "./ledger/late.ts";
 import { type Fence, LeaseLost, type LeaseWatch, openLeaseWatch } from "./ledger/lease.ts";
 import type { Purpose } from "./ledger/purposes.ts";
-import { openWaitedMemory, recallWaitedSeconds, type WaitedMemory } from "./ledger/waited.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
 import { min } from "./money/fees.ts";
 import type { Parts, Pass } from "./pass.ts";
@@ -79,7 +83,6 @@ export type Memory = {
   HoldingsMemory &
   FactoryMemory &
   LateMemory &
-  WaitedMemory &
   EstimateMemory &
   ShortageMemory &
   NamedMemory &
@@ -102,7 +105,6 @@ export function openMemory(parts: Parts): Memory {
     ...openHoldingsMemory(),
     ...openFactoryMemory(),
     ...openLateMemory(),
-    ...openWaitedMemory(),
     ...openEstimateMemory(),
     ...openShortageMemory(),
     ...openNamedMemory(),

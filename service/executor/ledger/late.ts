@@ -1,65 +1,12 @@
-// Finds jobs that were postponed too far because a block had a wrong timestamp.
+// Finds jobs that were postponed too far, and the payment that has waited longest (jobs/late.ts).
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql } from "kysely";
-import { daySeconds } from "../../flow/days.ts";
 import { statementRows } from "../../store/statement-rows.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
+import { obstacleWaitSecondsMax } from "./postpone.ts";
 import { reasonsWith } from "./reasons.ts";
-
-export type LateMemory = {
-  /**
-   * The current search for jobs that were postponed too far. `place` is the position at which the
-   * search continues, and `found` is the number of jobs changed so far.
-   */
-  late: { place: LatePlace | undefined; beganMs: number; found: number };
-};
-
-export const openLateMemory = (): LateMemory => ({
-  late: { place: undefined, beganMs: Number.NEGATIVE_INFINITY, found: 0 },
-});
-
-/** The parts of a pass that the search uses. */
-type LatePass = {
-  parts: {
-    ledger: { pullLate(fence: Fence, place: LatePlace): ReturnType<typeof pullLate> };
-    clock(): number;
-    report(event: { kind: "late_jobs"; count: number }): void;
-  };
-  memory: LateMemory;
-  fence: Fence;
-  view: { head: { timestamp: number } };
-};
-
-/**
- * A job is due within this number of seconds, unless it waits for its intent to expire. A wait for
- * a budget ends at midnight, and a backoff takes at most six hours.
- */
-const dueSecondsMax = daySeconds;
-
-const searchEveryMs = 600_000;
-
-/**
- * Makes jobs due if a wrong block time postponed them for more than `dueSecondsMax`. A search
- * begins every `searchEveryMs`, and needs several calls if there are many late jobs. At its end,
- * the search reports the number of changed jobs.
- */
-export async function searchLateJobs(pass: LatePass): Promise<void> {
-  const { parts, memory, fence, view } = pass;
-  const search = memory.late;
-  const { timestamp } = view.head;
-  if (!search.place) {
-    if (parts.clock() - search.beganMs < searchEveryMs) return;
-    search.beganMs = parts.clock();
-    search.found = 0;
-    search.place = { dueAt: timestamp + dueSecondsMax, address: "0x" };
-  }
-  const { count, next } = await parts.ledger.pullLate(fence, search.place);
-  search.found += count;
-  search.place = next;
-  if (!next) parts.report({ kind: "late_jobs", count: search.found });
-}
 
 /** The due time and the address of a job. {@link pullLate} sorts jobs by these two fields. */
 export type LatePlace = { dueAt: number; address: Hex };
@@ -98,4 +45,27 @@ export async function pullLate(
   const last = rows.length === statementRows.short ? rows.at(-1) : undefined;
   const next = last && { dueAt: Number(last.due_at), address: toHex(last.address) };
   return { count: late.length, next };
+}
+
+/**
+ * Returns how many seconds the oldest payment has waited; 0 if no payment waits. Usually, the wait
+ * begins when the payment's job becomes due. If the executor itself caused the delay (`isOwn` in
+ * reasons.ts), the wait begins at detection. Jobs that were postponed for another reason, such as a
+ * used-up budget, count only when due.
+ */
+export async function readWaitedSeconds(
+  db: Kysely<Tables>,
+  chainId: number,
+  nowSeconds: number,
+): Promise<number> {
+  const untilSeconds = nowSeconds + obstacleWaitSecondsMax;
+  const isWanting = sql`coalesce(reason, '') in (${sql.join(reasonsWith("isOwn"))})`;
+  const { rows } = await sql<{ since: number | string | null }>`
+    select min(nullif(case when due_at = 0 or ${isWanting} then detected_at else due_at end, 0))
+      as since
+    from executor_jobs
+    where chain_id = ${chainId} and purpose_id is null and due_at <= ${untilSeconds}
+      and (due_at <= ${nowSeconds} or ${isWanting})`.execute(db);
+  const since = rows[0]?.since;
+  return since == null ? 0 : Math.max(0, nowSeconds - Number(since));
 }

@@ -29,7 +29,6 @@ import * as pauses from "./pauses.ts";
 import * as purposes from "./purposes.ts";
 import * as settlements from "./settlements.ts";
 import * as spending from "./spending.ts";
-import * as waited from "./waited.ts";
 
 export type Ledger = ReturnType<typeof openLedger>;
 
@@ -60,7 +59,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     postponeNamed: named.postponeNamed.bind(null, db),
     countReturns: named.countReturns.bind(null, db),
     pullLate: late.pullLate.bind(null, db),
-    readWaitedSeconds: waited.readWaitedSeconds.bind(null, db),
+    readWaitedSeconds: late.readWaitedSeconds.bind(null, db),
     readHistory: jobs.readHistory.bind(null, db),
     updateJobs: jobs.updateJobs.bind(null, db),
     openPurpose: purposes.openPurpose.bind(null, db),
