@@ -122,8 +122,13 @@ async function askAll(
       if (clock.now() + pauseMs > untilMs) {
         throw new ChainUnavailable(`${name} allows no more calls for ${pauseMs} ms`);
       }
-      if (pauseMs > 0) await clock.sleep(pauseMs);
-      else open.push(...(await sendBatch(provider, pace.take(open), answers, timeoutMs)));
+      if (pauseMs > 0) {
+        await clock.sleep(pauseMs);
+        continue;
+      }
+      const { answered, left } = await sendBatch(provider, pace.take(open), timeoutMs);
+      for (const { index, answer } of answered) answers[index] = answer;
+      open.push(...left);
     }
   };
   const lanes = pace.callsMax() < fewCalls ? lanesMax : 1;
@@ -157,20 +162,17 @@ const attemptsMax = 4;
 /** Methods that are not retried, because the caller makes a smaller request instead. */
 const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
 
-/**
- * Sends `batch` and writes its answers to `answers`.
- *
- * @returns the calls to send again
- * @throws {ChainUnavailable} if the whole request failed
- */
+/** The answers to a batch, and the calls to send again. Each call of the batch is in one list. */
+type BatchResult = { answered: { index: number; answer: Answer }[]; left: OpenCall[] };
+
+/** @throws {ChainUnavailable} if the whole request failed */
 async function sendBatch(
   provider: Provider,
   batch: OpenCall[],
-  answers: Answer[],
   timeoutMs: number,
-): Promise<OpenCall[]> {
+): Promise<BatchResult> {
   const { name, pace, transport } = provider;
-  if (batch.length === 0) return [];
+  if (batch.length === 0) return { answered: [], left: [] };
   const calls = batch.map(({ call }) => call);
   const { status, body, ...times } = await transport(calls, timeoutMs);
   if (status === 429) {
@@ -178,29 +180,24 @@ async function sendBatch(
     const isOfLogs = calls.some(({ method }) => method === "eth_getLogs");
     pace.limited(isOfLogs ? "eth_getLogs" : undefined, seconds && seconds * 1000);
     const error = { code: 429, message: `${name} answered with status 429` };
-    return retryLater(provider, batch, { error }, answers);
+    return retryLater(provider, batch, { error });
   }
   const isRefused = status === 413 || (status === 400 && batch.length > 1);
   if (isRefused && batch.length > 1) {
     pace.tooMuch(batch.length);
-    return batch;
+    return { answered: [], left: batch };
   }
   if (status < 200 || status > 299) {
     throw new ChainUnavailable(`${name} answered with status ${status}`, { isReached: true });
   }
-  return readBatch(provider, batch, body, answers);
+  return readBatch(provider, batch, body);
 }
 
 /**
  * Reads the response to a batch. The answers can be in any order and can be incomplete. A provider
  * can also return one error for the whole batch.
  */
-function readBatch(
-  provider: Provider,
-  batch: OpenCall[],
-  body: unknown,
-  answers: Answer[],
-): OpenCall[] {
+function readBatch(provider: Provider, batch: OpenCall[], body: unknown): BatchResult {
   const { name, pace } = provider;
   const items = (Array.isArray(body) ? body : [body]) as (Partial<Reply> | null)[];
   const found = new Map<number, Answer>();
@@ -211,56 +208,57 @@ function readBatch(
   }
   if (found.size === 0) {
     const fault = items.map(readAnswer).find((answer) => answer && "error" in answer);
-    if (batch.length === 1 && fault) return settle(provider, batch, () => fault, answers);
+    if (batch.length === 1 && fault) return settle(provider, batch, () => fault);
     if (batch.length === 1 || !fault) {
       throw unanswered(name, batch[0]!);
     }
     const isLimited = "error" in fault && classifyError("", fault.error) === "rate_limited";
     if (isLimited) pace.limited();
     else pace.tooMuch(batch.length);
-    return batch.map((each) => ({ ...each, attempts: each.attempts + 0.5 }));
+    return {
+      answered: [],
+      left: batch.map((each) => ({ ...each, attempts: each.attempts + 0.5 })),
+    };
   }
   pace.succeeded(new Set(batch.map(({ call }) => call.method)));
-  return settle(provider, batch, (index) => found.get(index), answers);
+  return settle(provider, batch, (index) => found.get(index));
 }
 
 function settle(
   provider: Provider,
   batch: OpenCall[],
   answerTo: (index: number) => Answer | undefined,
-  answers: Answer[],
-): OpenCall[] {
+): BatchResult {
   const limited = new Set<string>();
-  const left = batch.flatMap((each, index) => {
+  const results = batch.map((each, index): BatchResult => {
     const answer = answerTo(index) ?? missing;
     const { method } = each.call;
     const kind = "error" in answer ? classifyError(method, answer.error) : undefined;
     if (kind === "rate_limited") limited.add(method);
     if (answer === missing || kind === "rate_limited" || kind === "transient") {
-      return retryLater(provider, [each], answer, answers);
+      return retryLater(provider, [each], answer);
     }
-    answers[each.index] = answer;
-    return [];
+    return { answered: [{ index: each.index, answer }], left: [] };
   });
   for (const method of limited) provider.pace.limited(method);
-  return left;
+  return {
+    answered: results.flatMap(({ answered }) => answered),
+    left: results.flatMap(({ left }) => left),
+  };
 }
 
-function retryLater(
-  { name }: Provider,
-  batch: OpenCall[],
-  last: Answer,
-  answers: Answer[],
-): OpenCall[] {
+/** Returns the calls to send again. If a call has no attempts left, `last` is its answer. */
+function retryLater({ name }: Provider, batch: OpenCall[], last: Answer): BatchResult {
   const isSpent = ({ attempts, call }: OpenCall) =>
     attempts + 1 >= attemptsMax || triedOnce.has(call.method);
   const spent = batch.filter(isSpent);
   const silent = spent.find(({ call }) => last === missing && !triedOnce.has(call.method));
   if (silent) throw unanswered(name, silent);
-  for (const { index } of spent) answers[index] = last;
-  return batch
-    .filter((each) => !isSpent(each))
-    .map((each) => ({ ...each, attempts: each.attempts + 1 }));
+  const left = batch.filter((each) => !isSpent(each));
+  return {
+    answered: spent.map(({ index }) => ({ index, answer: last })),
+    left: left.map((each) => ({ ...each, attempts: each.attempts + 1 })),
+  };
 }
 
 type Reply = { id: unknown; result: unknown; error: { code: number; message: string } };
