@@ -22,6 +22,13 @@ type AdmittedCreate = {
   sinceMs: number;
 };
 
+const newAdmittedCreate = (raw: IncomingMessage): AdmittedCreate => ({
+  raw,
+  isWorking: true,
+  isOver: false,
+  sinceMs: performance.now(),
+});
+
 declare module "fastify" {
   interface FastifyRequest {
     /** Set when a create request is admitted. */
@@ -95,7 +102,8 @@ export function openAdmission(most: number, onShed: () => void) {
         return refuseTooMany(reply, full);
       }
       if (inProgress >= most) cutOff(slowestOf(awaitingBody)!, awaitingBody);
-      const admitted = markAdmitted(request);
+      const admitted = newAdmittedCreate(request.raw);
+      request.admitted = admitted;
       inProgress++;
       working++;
       whenAnswered(reply, () => leave(admitted, reply.statusCode));
@@ -107,8 +115,7 @@ export function openAdmission(most: number, onShed: () => void) {
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const admitted = request.admitted!;
-      const { raw, isOver } = admitted;
-      if (isOver || raw.complete || raw.destroyed) return done();
+      if (admitted.isOver || request.raw.complete || request.raw.destroyed) return done();
       admitted.isWorking = false;
       working--;
       awaitingBody.add(admitted);
@@ -124,12 +131,6 @@ export function openAdmission(most: number, onShed: () => void) {
       working++;
     },
   };
-}
-
-function markAdmitted(request: FastifyRequest): AdmittedCreate {
-  const sinceMs = performance.now();
-  request.admitted = { raw: request.raw, isWorking: true, isOver: false, sinceMs };
-  return request.admitted;
 }
 
 /**
