@@ -167,8 +167,8 @@ function findNode() {
 function fail(why, wanted) {
   const cure = wanted
     ? `${wanted} or newer`
-    : "22.18 or newer: npm ci installs it on Linux with glibc, macOS, and Windows; elsewhere, " +
-      "install it";
+    : "22.18 or newer: npm ci installs it on macOS, on Windows, and on Linux with glibc; on " +
+      "other systems, install it yourself";
   console.error(`${why} This is Node ${process.versions.node}, and the project needs ${cure}.`);
   process.exit(1);
 }

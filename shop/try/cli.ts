@@ -6,8 +6,8 @@ import { tryReceiver } from "./try-receiver.ts";
 
 const usage = `usage: executable-address-shop try-receiver URL [options]
 
-Tests a webhook receiver: sends it valid, forged, repeated, and reorganized events, and checks its
-reactions. The command acts as the service and as a node of the chain on 127.0.0.1.
+Tests a webhook receiver: sends events to it (valid, forged, repeated, and reorganized), and checks
+its reactions. On 127.0.0.1, the command acts as both the service and a node of the chain.
 
 Options
   --port P    Port of the service and the node (default: 8790)

@@ -40,7 +40,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     }),
   },
   "finds the order by the event's reference": {
-    fails: "delivers nothing if an unrelated address that claims the order's reference is executed",
+    fails: "delivers nothing if an unrelated address claims the order's reference and is executed",
     flaw: ({ orders, client, proof }) => ({
       find: (event) => orders.find(isReferenceOf(event)),
       prove: (event) => proveEvent(event, client, proof),
@@ -76,7 +76,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     flaw: () => ({ isPaid: ({ fact }) => fact === "funded" || fact === "executed" }),
   },
   "delivers for a proved payment": {
-    fails: "delivers nothing for an event of a single payment",
+    fails: "delivers nothing for an address.payment event",
     flaw: () => ({ isPaid: ({ fact }) => fact === "payment" || fact === "executed" }),
   },
   "delivers for any executed or recovered address": {
@@ -118,7 +118,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     },
   },
   "ignores an address after its first event": {
-    fails: "accepts events of single payments, and delivers once",
+    fails: "accepts address.payment events, and delivers once",
     flaw: ({ orders, isNew }) => ({
       find: ({ data }) =>
         isNew(`first ${data.address}`)

@@ -162,7 +162,7 @@ const ofTruths: readonly Trial[] = [
     await hands.deliver(renamed(event));
     return hands.goodsAre(made, 1);
   }),
-  withGoods("accepts events of single payments, and delivers once", async (hands) => {
+  withGoods("accepts address.payment events, and delivers once", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     await hands.deliver(await hands.eventOf(made, "address.payment"));
@@ -221,7 +221,7 @@ const ofLies: readonly Trial[] = [
       return hands.goodsAre(made, 0);
     },
   ),
-  withGoods("delivers nothing for an event of a single payment", async (hands) => {
+  withGoods("delivers nothing for an address.payment event", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     await hands.deliver(await hands.eventOf(made, "address.payment"));
@@ -266,7 +266,7 @@ const ofLies: readonly Trial[] = [
     return hands.goodsAre(made, 0);
   }),
   withGoods(
-    "delivers nothing if an unrelated address that claims the order's reference is executed",
+    "delivers nothing if an unrelated address claims the order's reference and is executed",
     async (hands) => {
       const made = await hands.order();
       await hands.send(await strangeEvent(hands, made));
