@@ -18,7 +18,6 @@ import {
   type Call,
   type CallError,
   CallRefused,
-  ChainUnavailable,
   hexData,
   isRefusal,
 } from "./json-rpc.ts";
@@ -66,11 +65,9 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
     let failure: unknown;
     const order = records.toSorted((a, b) => Number(isBack(a)) - Number(isBack(b)));
     for (const [place, record] of order.entries()) {
-      const onThrottled = () => {
-        if (place < order.length - 1) throw new ChainUnavailable("the next endpoint is called");
-      };
+      const mayWait = () => place === order.length - 1;
       try {
-        const [answer] = await record.endpoint.ask([{ method, params }], undefined, onThrottled);
+        const [answer] = await record.endpoint.ask([{ method, params }], undefined, mayWait);
         recordHealthy(record);
         if ("result" in answer!) return answer.result;
         refusal = answer!.error;

@@ -179,9 +179,9 @@ export type Inquiry = {
   isOver(): boolean;
   /**
    * Records that the provider rate-limits the endpoint.
-   * @throws {ChainUnavailable} if the answer is no longer needed
+   * @returns false if the answer is no longer needed
    */
-  onThrottled?(): void;
+  mayWait?(): boolean;
 };
 
 /**
@@ -195,7 +195,7 @@ export async function ask(
   inquiry?: Inquiry,
 ): Promise<Answer[] | undefined> {
   try {
-    return await record.endpoint.ask(calls, undefined, inquiry?.onThrottled);
+    return await record.endpoint.ask(calls, undefined, inquiry?.mayWait);
   } catch (error) {
     if (inquiry?.isOver()) return undefined;
     recordFailure(state, record, error instanceof Error ? error.message : String(error));

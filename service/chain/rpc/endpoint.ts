@@ -15,11 +15,11 @@ export type Endpoint = {
   /**
    * Returns one answer per call, in order.
    * @param timeoutMs the timeout of each request; by default, the endpoint's own
-   * @param onThrottled called before each wait that the provider demands; may throw to cancel the
-   *   remaining calls
+   * @param mayWait called before each wait that the provider demands; if it returns false, the
+   *   remaining calls are canceled
    * @throws {ChainUnavailable} if the endpoint could not be reached, or did not answer in time
    */
-  ask(calls: readonly Call[], timeoutMs?: number, onThrottled?: () => void): Promise<Answer[]>;
+  ask(calls: readonly Call[], timeoutMs?: number, mayWait?: () => boolean): Promise<Answer[]>;
   /** Returns the provider's current limits. */
   readAllowance?(): Allowance;
   /** Returns whether `ask` would fail because the provider demands too long a pause. */
@@ -100,8 +100,8 @@ export function openEndpoint(
     name: provider.name,
     readAllowance: provider.pace.read,
     isPaused: (calls) => provider.pace.pauseMs(calls.map((call) => ({ call }))) > patienceMs,
-    ask: (calls, ms = timeoutMs, onThrottled = () => {}) =>
-      askAll(provider, clock, calls, { timeoutMs: ms, patienceMs, onThrottled }),
+    ask: (calls, ms = timeoutMs, mayWait = () => true) =>
+      askAll(provider, clock, calls, { timeoutMs: ms, patienceMs, mayWait }),
   };
 }
 
@@ -109,7 +109,7 @@ async function askAll(
   provider: Provider,
   clock: Clock,
   calls: readonly Call[],
-  { timeoutMs, patienceMs, onThrottled }: Required<EndpointOptions> & { onThrottled(): void },
+  { timeoutMs, patienceMs, mayWait }: Required<EndpointOptions> & { mayWait(): boolean },
 ): Promise<Answer[]> {
   const { name, pace } = provider;
   const answers = new Array<Answer>(calls.length);
@@ -118,8 +118,8 @@ async function askAll(
   const lane = async () => {
     while (open.length > 0) {
       const pauseMs = pace.pauseMs(open);
-      if (pauseMs > 0 && pace.isThrottled(open)) onThrottled();
-      if (clock.now() + pauseMs > untilMs) {
+      const isCanceled = pauseMs > 0 && pace.isThrottled(open) && !mayWait();
+      if (isCanceled || clock.now() + pauseMs > untilMs) {
         throw new ChainUnavailable(`${name} allows no more calls for ${pauseMs} ms`);
       }
       if (pauseMs > 0) {

@@ -8,7 +8,6 @@ import {
   type NetworkState,
   recordFailure,
 } from "./endpoint-record.ts";
-import { ChainUnavailable } from "./json-rpc.ts";
 
 /**
  * An endpoint is late if its response time is above both limits. The first limit is `lateMsMin`.
@@ -87,10 +86,11 @@ export function openRound<Value>(
       entries.push(entry);
       const inquiry: Inquiry = {
         isOver: () => isOver,
-        onThrottled() {
-          if (isOver) throw new ChainUnavailable("other endpoints have answered");
+        mayWait() {
+          if (isOver) return false;
           if (entry.state === "open") entry.state = "throttled";
           change.notify();
+          return true;
         },
       };
       if (enoughMs !== undefined) void limit(entry);

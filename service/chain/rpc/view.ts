@@ -155,12 +155,11 @@ const clientOf = (state: NetworkState, record: EndpointRecord, head: Block): End
   hasHead: record.head !== undefined && record.head.block.number >= head.number,
   async ask(calls, timeoutMs, isReplaceable = false) {
     let isThrottled = false;
-    const onThrottled = () => {
-      if (!isReplaceable) return;
-      isThrottled = true;
-      throw new ChainUnavailable("other endpoints are called");
+    const mayWait = () => {
+      isThrottled = isReplaceable;
+      return !isReplaceable;
     };
-    const asked = record.endpoint.ask(calls, timeoutMs, onThrottled);
+    const asked = record.endpoint.ask(calls, timeoutMs, mayWait);
     const answers = await asked.catch(() => undefined);
     if (answers || isThrottled) return answers ?? "gone";
     // Either the calls were too expensive, or the endpoint is down. A cheap call shows whether the
