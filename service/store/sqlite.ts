@@ -146,8 +146,8 @@ export function recordReader(file: string): RecordReader {
     // A small Buffer is a part of Node's memory pool. If a message contained the Buffer, the whole
     // pool would be copied.
     const answer = await thread.ask(addresses.map((address) => new Uint8Array(address)));
-    if ("failure" in answer) {
-      throw new UnavailableError(`not read: ${answer.failure}: ${answer.message}`);
+    if (answer.kind === "failed") {
+      throw new UnavailableError(`not read: ${answer.code}: ${answer.message}`);
     }
     return answer.found.map((found, at) => {
       if (found === null) return undefined;
@@ -201,9 +201,9 @@ function recordWriter(file: string): RecordWriter {
       });
   };
   const readOutcomes = (rows: NewRecord[], answer: WriteAnswer): (SaveOutcome | CorruptError)[] => {
-    if ("failure" in answer) {
-      if (isFatal(answer.failure)) stopAcknowledging(`${answer.failure}: ${answer.message}`);
-      throw new UnavailableError(`not committed: ${answer.failure}: ${answer.message}`);
+    if (answer.kind === "failed") {
+      if (isFatal(answer.code)) stopAcknowledging(`${answer.code}: ${answer.message}`);
+      throw new UnavailableError(`not committed: ${answer.code}: ${answer.message}`);
     }
     assertAcknowledging();
     const outcomes: (SaveOutcome | CorruptError)[] = rows.map(() => "saved");

@@ -54,9 +54,11 @@ function connectionTo(thread: Thread<BoundStatement, StatementOutcome>): Databas
   return {
     async executeQuery<Result>({ sql, parameters }: CompiledQuery) {
       const outcome = await thread.ask({ sql, parameters: parameters.map(alone) });
-      if ("error" in outcome) throw outcome.error;
-      if ("code" in outcome) throw new Database.SqliteError(outcome.message, outcome.code);
-      if ("rows" in outcome) return { rows: outcome.rows.map(withBuffers) as Result[] };
+      if (outcome.kind === "error") throw outcome.error;
+      if (outcome.kind === "sqlite_error") {
+        throw new Database.SqliteError(outcome.message, outcome.code);
+      }
+      if (outcome.kind === "rows") return { rows: outcome.rows.map(withBuffers) as Result[] };
       const { changes, lastInsertRowid } = outcome;
       return {
         numAffectedRows: BigInt(changes),

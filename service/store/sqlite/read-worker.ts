@@ -10,8 +10,10 @@ import { connect } from "./connect.ts";
 /** The JSON of a record, null without a record, or the reason why the record is corrupt. */
 export type FoundText = string | null | { corrupt: string };
 
-/** `found` is in the order of the addresses. `failure` is SQLite's error code. */
-export type ReadAnswer = { found: FoundText[] } | { failure: string; message: string };
+/** `found` is in the order of the addresses. `code` is SQLite's error code. */
+export type ReadAnswer =
+  | { kind: "read"; found: FoundText[] }
+  | { kind: "failed"; code: string; message: string };
 
 const { file } = workerData as { file: string };
 const database = connect(file);
@@ -34,10 +36,10 @@ function find(address: Uint8Array): FoundText {
 
 function answer(addresses: Uint8Array[]): ReadAnswer {
   try {
-    return { found: findAll(addresses) };
+    return { kind: "read", found: findAll(addresses) };
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
-    return { failure: error.code, message: error.message };
+    return { kind: "failed", code: error.code, message: error.message };
   }
 }
 

@@ -9,12 +9,12 @@ export type BoundStatement = { sql: string; parameters: unknown[] };
 export type Row = Record<string, unknown>;
 
 export type StatementOutcome =
-  | { rows: Row[] }
-  | { changes: number; lastInsertRowid: number | bigint }
+  | { kind: "rows"; rows: Row[] }
+  | { kind: "changes"; changes: number; lastInsertRowid: number | bigint }
   /** An error from SQLite, with SQLite's error code. */
-  | { code: string; message: string }
+  | { kind: "sqlite_error"; code: string; message: string }
   /** Any other error, for example about a parameter with an unsupported type. */
-  | { error: unknown };
+  | { kind: "error"; error: unknown };
 
 const { file } = workerData as { file: string };
 const database = connect(file, { busyMsMax: 0 });
@@ -34,7 +34,9 @@ function run({ sql, parameters }: BoundStatement): StatementOutcome {
   const writes = !statement.readonly;
   if (writes && !wasHeld) sleep(freedAt + pauseMs - performance.now());
   try {
-    return statement.reader ? { rows: statement.all(parameters) } : statement.run(parameters);
+    return statement.reader
+      ? { kind: "rows", rows: statement.all(parameters) }
+      : { kind: "changes", ...statement.run(parameters) };
   } finally {
     if ((writes || wasHeld) && !database.inTransaction) freedAt = performance.now();
   }
@@ -44,8 +46,8 @@ function answer(statement: BoundStatement): StatementOutcome {
   try {
     return retryWhileLocked(() => run(statement));
   } catch (error) {
-    if (!(error instanceof Database.SqliteError)) return { error };
-    return { code: error.code, message: error.message };
+    if (!(error instanceof Database.SqliteError)) return { kind: "error", error };
+    return { kind: "sqlite_error", code: error.code, message: error.message };
   }
 }
 

@@ -12,11 +12,11 @@ import { connect, retryWhileLocked } from "./connect.ts";
 
 /**
  * `exceptions` contains the reasons for the rows that were not saved, by index in the group.
- * `failure` is SQLite's error code.
+ * `code` is SQLite's error code.
  */
 export type WriteAnswer =
-  | { exceptions: { index: number; why: Exception }[] }
-  | { failure: string; message: string };
+  | { kind: "committed"; exceptions: { index: number; why: Exception }[] }
+  | { kind: "failed"; code: string; message: string };
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
 /**
@@ -110,11 +110,12 @@ const commit = database.transaction((groups: NewRecord[][]) => groups.map(saveGr
 
 function answer(groups: NewRecord[][]): WriteAnswer[] {
   try {
-    return retryWhileLocked(() => commit(groups)).map((exceptions) => ({ exceptions }));
+    const saved = retryWhileLocked(() => commit(groups));
+    return saved.map((exceptions) => ({ kind: "committed", exceptions }));
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
     const { code, message } = error;
-    return groups.map(() => ({ failure: code, message }));
+    return groups.map(() => ({ kind: "failed", code, message }));
   }
 }
 
