@@ -178,6 +178,23 @@ const unlessDropped = <State extends "sent" | "waiting">(
     .else(state)
     .end();
 
+/** Returns the columns that differ between the kinds of outcomes. */
+function toColumns(outcome: VaultOutcome) {
+  const none = { token: "", amount: "0", left: "0", reason: null };
+  switch (outcome.kind) {
+    case "executed": {
+      const { token, amount, left } = outcome;
+      return { ...none, token, amount: amount.toString(), left: left.toString() };
+    }
+    case "recovered":
+      return { ...none, token: outcome.token, amount: outcome.amount.toString() };
+    case "recovery_failed":
+      return { ...none, token: outcome.token, reason: outcome.reason };
+    case "failed":
+      return { ...none, reason: outcome.reason };
+  }
+}
+
 async function insertOutcomes(
   transaction: Transaction<Tables>,
   { purposeId, transactionHash, blockNumber, outcomes }: Settlement,
@@ -186,12 +203,9 @@ async function insertOutcomes(
     purpose_id: purposeId,
     address: fromHex(outcome.vault),
     kind: outcome.kind,
-    token: "token" in outcome ? outcome.token : "",
-    amount: "amount" in outcome ? outcome.amount.toString() : "0",
-    left: "left" in outcome ? outcome.left.toString() : "0",
+    ...toColumns(outcome),
     transaction_hash: transactionHash,
     block_number: blockNumber,
-    reason: "reason" in outcome ? outcome.reason : null,
   }));
   for (const some of groupsOf(rows, statementRows.short)) {
     await transaction

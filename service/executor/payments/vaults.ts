@@ -61,8 +61,8 @@ export async function examine(
   const misdirected = await findLookalikes(pass, jobs);
   for (const [index, job] of jobs.entries()) {
     const found = decode(pass, job, misdirected.get(job.address) ?? []);
-    if ("cause" in found) corrupt.push(found);
-    else verified.push(found);
+    if (found.kind === "corrupt") corrupt.push(found.corrupt);
+    else verified.push(found.verified);
     if (index % verifiedMax === verifiedMax - 1) await pass.parts.yieldTurn();
   }
   const turn = pass.memory.holdings.turn++;
@@ -124,7 +124,9 @@ async function readVaults(
 }
 
 /** Decodes the job's terms, and verifies that they match its address. */
-function decode({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Verified | Corrupt {
+type Decoded = { kind: "verified"; verified: Verified } | { kind: "corrupt"; corrupt: Corrupt };
+
+function decode({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Decoded {
   const { chain } = parts;
   try {
     const intent = decodeRecord(fromHex(job.address), fromHex(job.terms), parts);
@@ -138,10 +140,11 @@ function decode({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Verified
     const own = intent.chainId === chain.chainId ? [token] : [];
     const tokens = [...new Set([...chain.tokens, ...own, ...lookalikes])];
     const tips = intent.calls.flatMap((call) => tipOf(call) ?? []);
-    return { job, wanted, recovery: intent.recovery, tips, tokens };
+    const { recovery } = intent;
+    return { kind: "verified", verified: { job, wanted, recovery, tips, tokens } };
   } catch (error) {
-    if (error instanceof CorruptError) return { job, cause: causeOf(error) };
-    throw error;
+    if (!(error instanceof CorruptError)) throw error;
+    return { kind: "corrupt", corrupt: { job, cause: causeOf(error) } };
   }
 }
 

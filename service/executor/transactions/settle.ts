@@ -293,6 +293,9 @@ type AddressResult =
   | { kind: "returned" | "executed" | "recovered" | "replaced" }
   | { kind: "failed"; reason: JobReason };
 
+const isFailure = (outcome: VaultOutcome) =>
+  outcome.kind === "failed" || outcome.kind === "recovery_failed";
+
 /** @param outcomes the outcomes for the address */
 function findResult(
   { kind }: Purpose,
@@ -304,7 +307,7 @@ function findResult(
   if (isOvertaken) return { kind: "executed" };
   if (isReplaced) return { kind: "replaced" };
   if (outcomes.some((outcome) => outcome.kind === "executed")) return { kind: "executed" };
-  const failure = outcomes.find((outcome) => "reason" in outcome);
+  const failure = outcomes.find(isFailure);
   if (failure) return { kind: "failed", reason: quoteText(failure.reason) };
   if (outcomes.some((outcome) => outcome.kind === "recovered")) return { kind: "recovered" };
   return { kind: "failed", reason: "reverted_on_chain" };
@@ -417,7 +420,7 @@ function findOvertaken(
 
 function reportOutcome({ parts }: SettlePass, outcome: VaultOutcome, hash: Hex): void {
   const address = outcome.vault;
-  if ("reason" in outcome) {
+  if (isFailure(outcome)) {
     parts.report({ kind: "attempt_failed", address, reason: outcome.reason });
   } else parts.report({ kind: outcome.kind, address, hash });
 }
