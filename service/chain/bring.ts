@@ -33,7 +33,7 @@ import {
 import { privateKeyToAccount } from "viem/accounts";
 import { estimateGas, getBalance, getChainId, getCode } from "viem/actions";
 import { concat, isHex, keccak256 } from "viem/utils";
-import { forkFault, missingPeriphery, peripheryNames } from "./check.ts";
+import { describeOtherCode, forkFault, missingPeriphery, peripheryNames } from "./check.ts";
 import { transactionGasMin } from "./execution-gas.ts";
 import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused } from "./rpc/json-rpc.ts";
@@ -159,10 +159,8 @@ async function assertFactory(reader: Client): Promise<void> {
   const code = await getCode(reader, { address: factoryAddress });
   const codeHash = code && keccak256(code);
   if (codeHash !== factoryCodeHash) {
-    throw new Error(
-      `the code at ${factoryAddress} is not the factory's: expected the code hash ` +
-        `${factoryCodeHash}, found ${codeHash ?? "no code"}`,
-    );
+    const factory = { address: factoryAddress, codeHash: factoryCodeHash };
+    throw new Error(describeOtherCode(factory, codeHash ?? "no code"));
   }
 }
 

@@ -81,9 +81,12 @@ async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | u
   if (code === "0x") return `there is no factory at ${address}: deploy it with admin chain bring`;
   const found = keccak256(code);
   if (found === codeHash) return undefined;
-  const wanted = `expected the code hash ${codeHash}, found ${found}`;
-  return `the code at ${address} is not the factory's: ${wanted}`;
+  return describeOtherCode(factory, found);
 }
+
+/** Says that the code at the factory's address is not the factory's. */
+export const describeOtherCode = ({ address, codeHash }: Factory, found: string): string =>
+  `the code at ${address} is not the factory's: expected the code hash ${codeHash}, found ${found}`;
 
 export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];
 

@@ -57,6 +57,14 @@ describe("httpEndpoint", () => {
     });
   }
 
+  test("names the system error of a refused connection, but not the URL", async () => {
+    server.close();
+    await assert.rejects(httpEndpoint("one", url, { timeoutMs: 60_000 }).ask(calls), {
+      name: "ChainUnavailable",
+      message: "one: fetch failed (ECONNREFUSED)",
+    });
+  });
+
   test("aborts an endless response at 32 MiB and throws", async () => {
     let sent = 0;
     server.removeAllListeners("request");

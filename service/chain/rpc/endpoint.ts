@@ -146,7 +146,11 @@ function unavailable(name: string, error: unknown): ChainUnavailable {
   if (error instanceof ChainUnavailable) return error;
   const isReached = error instanceof Error && error.name === "TimeoutError";
   const message = error instanceof Error ? error.message : String(error);
-  return new ChainUnavailable(`${name}: ${message}`, { isReached });
+  // `fetch` reports the system's error, such as ECONNREFUSED, only as the cause of its own error.
+  const cause =
+    error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined;
+  const code = cause?.code ? ` (${cause.code})` : "";
+  return new ChainUnavailable(`${name}: ${message}${code}`, { isReached });
 }
 
 type Provider = { name: string; transport: Transport; pace: Pace };

@@ -2,6 +2,7 @@
 // A job that keeps failing delays other jobs only by its balance reads and simulations.
 
 import { keccak256 } from "viem/utils";
+import { describeOtherCode } from "../../chain/check.ts";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
@@ -143,10 +144,8 @@ async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Prom
   const [answer] = await view.read([{ method: "eth_getCode", params: [parts.factory, view.at] }]);
   const found = keccak256(hexData(resultOf(answer, "eth_getCode")));
   if (found !== parts.factoryCodeHash) {
-    throw new Error(
-      `the code at ${parts.factory} is not the factory's: expected the code hash ` +
-        `${parts.factoryCodeHash}, found ${found}`,
-    );
+    const factory = { address: parts.factory, codeHash: parts.factoryCodeHash };
+    throw new Error(describeOtherCode(factory, found));
   }
   memory.factory.isThere = true;
 }
