@@ -6,15 +6,12 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLong } from "../../scripts/long.ts";
-import { openStore } from "../../service/roles/open-store.ts";
+import { openEmptyStore } from "../../service/testing/empty-store.ts";
 import { quantile } from "../../service/testing/median.ts";
-import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
 import { addHook, happen, newAccount, pileUp } from "../../service/testing/webhooks/world.ts";
 
 /** Takes four minutes and measures times, so other tests must not run at the same time. */
@@ -42,21 +39,12 @@ async function startEndpoints() {
  * this database.
  */
 async function startShop(dialect: "sqlite" | "postgres", honestUrl: string) {
-  const directory = mkdtempSync(join(tmpdir(), "lanes-"));
-  const postgres: TestPostgres | undefined =
-    dialect === "postgres" ? await startPostgres() : undefined;
-  const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+  const { store, place, stop } = await openEmptyStore(dialect);
   return {
-    store,
-    honestUrl,
+    ...{ store, honestUrl, stop },
     deliver() {
       const program = join(import.meta.dirname, "../../service/testing/webhooks/deliverer.ts");
-      children.push(fork(program, [postgres?.url ?? directory, "0", "5000", "250"]));
-    },
-    async stop() {
-      await store.close();
-      await postgres?.stop();
-      rmSync(directory, { recursive: true, force: true });
+      children.push(fork(program, [place, "0", "5000", "250"]));
     },
   };
 }

@@ -4,14 +4,10 @@
 // median time in milliseconds, and the time per row. A statement with few rows takes longer per
 // row, because each statement has a fixed cost.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
-import { openStore } from "../roles/open-store.ts";
 import type { Tables } from "../store/tables.ts";
+import { openEmptyStore } from "../testing/empty-store.ts";
 import { median } from "../testing/median.ts";
-import { startPostgres } from "../testing/postgres.ts";
 import { accounts, addressOf, fill } from "../testing/statements/account.ts";
 
 const size = Number(process.env.SIZE ?? 200_000);
@@ -61,9 +57,7 @@ const statements: Readonly<Record<string, Statement>> = {
 };
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  const directory = mkdtempSync(join(tmpdir(), "groups-"));
-  const postgres = dialect === "postgres" ? await startPostgres({ fsync: "on" }) : undefined;
-  const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+  const { store, stop } = await openEmptyStore(dialect, { fsync: "on" });
   try {
     await fill(store, size);
     console.log(`${dialect}, ${size} rows of ${accounts.many}`);
@@ -87,8 +81,6 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       console.log(`  ${name.padEnd(36)} ${shown.join("  ")}`);
     }
   } finally {
-    await store.close();
-    await postgres?.stop();
-    rmSync(directory, { recursive: true });
+    await stop();
   }
 }

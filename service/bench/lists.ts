@@ -4,17 +4,13 @@
 // effect. With ANALYZE=1, collects table statistics on SQLite. If SQLite has these statistics, it
 // reads all rows for two of the lists. The service never collects statistics on SQLite.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import { listEvents } from "../events/list.ts";
 import { type AddressQuery, type Cursor, listAddresses } from "../events/list-addresses.ts";
-import { openStore } from "../roles/open-store.ts";
 import type { Dialect } from "../store/dialect.ts";
 import type { Tables } from "../store/tables.ts";
+import { openEmptyStore } from "../testing/empty-store.ts";
 import { median } from "../testing/median.ts";
-import { startPostgres } from "../testing/postgres.ts";
 
 const sizes = (process.env.SIZES ?? "10000,100000,1000000").split(",").map(Number);
 const rounds = Number(process.env.ROUNDS ?? 31);
@@ -126,11 +122,7 @@ process.stdout.write(
 );
 for (const dialect of ["sqlite", "postgres"] as const) {
   if (!wanted.includes(dialect)) continue;
-  const directory = mkdtempSync(join(tmpdir(), "bench-"));
-  const postgres = dialect === "postgres" ? await startPostgres() : undefined;
-  const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+  const { store, stop } = await openEmptyStore(dialect);
   await measure(store.db, dialect);
-  await store.close();
-  await postgres?.stop();
-  rmSync(directory, { recursive: true });
+  await stop();
 }

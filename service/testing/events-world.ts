@@ -1,8 +1,5 @@
 // Runs the observer, which creates events, with a local chain and a real database.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after } from "node:test";
 import { type AddressRecord, factoryAddress, fromHex, type Hex } from "executable-address";
 import { proveEvent, type ServiceEvent } from "executable-address/webhook";
@@ -15,13 +12,12 @@ import { forgetPaymentsAbove, saveOwnPayments } from "../events/payments.ts";
 import { returnsFinder } from "../executor/desk.ts";
 import { findAnchor, forgetAnchorsAbove, saveAnchor } from "../follow/anchors.ts";
 import type { Payment } from "../follow/payment.ts";
-import { openStore } from "../roles/open-store.ts";
 import type { Dialect } from "../store/dialect.ts";
 import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { observedChainOf } from "./app-on-chain.ts";
 import { startWorld, type World } from "./chain/world.ts";
-import { startPostgres } from "./postgres.ts";
+import { openEmptyStore } from "./empty-store.ts";
 
 /**
  * Opens a database and starts a chain. After all tests of the calling file, closes the database and
@@ -33,14 +29,8 @@ export async function openEvents(dialect: Dialect) {
   const faults: string[] = [];
   const enqueued: string[] = [];
 
-  const directory = mkdtempSync(join(tmpdir(), "events-"));
-  after(() => rmSync(directory, { recursive: true }));
-  const postgres = dialect === "postgres" ? await startPostgres() : undefined;
-  const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
-  after(async () => {
-    await store.close();
-    await postgres?.stop();
-  });
+  const { store, stop } = await openEmptyStore(dialect);
+  after(stop);
   const world = await startWorld();
   after(world.stop);
   const chain = observedChainOf(world);

@@ -2,15 +2,11 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
-import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
+import { type EmptyStore, openEmptyStore } from "../testing/empty-store.ts";
 import {
   addHook,
   type Delivery,
@@ -29,22 +25,16 @@ import { sender } from "./send.ts";
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`the delivery of webhooks on ${dialect}`, () => {
-    let directory: string;
-    let postgres: TestPostgres | undefined;
+    let opened: EmptyStore;
     let store: Store;
     let aheadMs = 0;
     let stops: (() => unknown)[] = [];
 
     before(async () => {
-      directory = mkdtempSync(join(tmpdir(), "webhooks-"));
-      if (dialect === "postgres") postgres = await startPostgres();
-      store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      opened = await openEmptyStore(dialect);
+      store = opened.store;
     });
-    after(async () => {
-      await store.close();
-      await postgres?.stop();
-      rmSync(directory, { recursive: true });
-    });
+    after(() => opened.stop());
     beforeEach(() => {
       aheadMs = 0;
     });

@@ -3,9 +3,6 @@
 // because the observer does not call their nodes.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type AddressRecord, factoryAddress, fromHex, type Hex, toHex } from "executable-address";
 import type { ServiceEvent } from "executable-address/webhook";
@@ -16,13 +13,12 @@ import type { Fence } from "../../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../../executor/ledger/ledger.ts";
 import { saveAnchor } from "../../follow/anchors.ts";
 import type { Payment } from "../../follow/payment.ts";
-import { openStore } from "../../roles/open-store.ts";
 import { keccak } from "../../store/record.ts";
 import type { Store } from "../../store/store.ts";
 import { observedChainOf } from "../../testing/app-on-chain.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";
+import { type EmptyStore, openEmptyStore } from "../../testing/empty-store.ts";
 import { paymentTo } from "../../testing/payments.ts";
-import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { addHook, newAccount } from "../../testing/webhooks/world.ts";
 import { enqueue } from "../../webhooks/deliveries/enqueue.ts";
 import { listDeliveries } from "../../webhooks/deliveries/list.ts";
@@ -39,8 +35,7 @@ const hash = (n: number): Hex => toHex(Buffer.from(n.toString(16).padStart(64, "
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`the observer of the intent's chain on ${dialect}`, () => {
-    let directory: string;
-    let postgres: TestPostgres | undefined;
+    let opened: EmptyStore;
     let store: Store;
     let world: World;
     let chain: ObservedChain;
@@ -52,9 +47,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const fences = new Map<number, Fence>();
 
     before(async () => {
-      directory = mkdtempSync(join(tmpdir(), "events-elsewhere-"));
-      if (dialect === "postgres") postgres = await startPostgres();
-      store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      opened = await openEmptyStore(dialect);
+      store = opened.store;
       ledger = openLedger(store.db, store.dialect);
       world = await startWorld();
       chain = observedChainOf(world);
@@ -65,9 +59,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     after(async () => {
       await world.stop();
-      await store.close();
-      await postgres?.stop();
-      rmSync(directory, { recursive: true });
+      await opened.stop();
     });
 
     /** Saves payments on another chain that was read up to block `upTo`. */

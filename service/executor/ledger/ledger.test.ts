@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fromHex, type Hex } from "executable-address";
 import type { Payment } from "../../follow/payment.ts";
-import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
+import { type EmptyStore, openEmptyStore } from "../../testing/empty-store.ts";
 import { paymentTo } from "../../testing/payments.ts";
-import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { dropJob, retryJob } from "./jobs.ts";
 import type { Fence } from "./lease.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
@@ -52,17 +48,15 @@ const purpose = (nonce: number, ...addresses: Hex[]) => ({
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`the executor's database functions, on ${dialect}`, () => {
-    let directory: string;
-    let postgres: TestPostgres | undefined;
+    let opened: EmptyStore;
     let store: Store;
     let ledger: Ledger;
     let chainId = 1;
     let fence: Fence;
 
     before(async () => {
-      directory = mkdtempSync(join(tmpdir(), "ledger-"));
-      if (dialect === "postgres") postgres = await startPostgres();
-      store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      opened = await openEmptyStore(dialect);
+      store = opened.store;
       ledger = openLedger(store.db, store.dialect);
       for (let n = 1; n <= 9; n++) {
         const row = { address: fromHex(address(n)), terms: Buffer.alloc(256, n % 8) };
@@ -70,11 +64,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         await store.saveRecord({ ...row, accountId, createdAtMs: 5000 + n });
       }
     });
-    after(async () => {
-      await store.close();
-      await postgres?.stop();
-      rmSync(directory, { recursive: true });
-    });
+    after(() => opened.stop());
     beforeEach(async () => {
       fence = (await ledger.takeLease(++chainId, "a", undefined))!;
       const sightings = [1, 2, 3].map((n) => paymentTo(address(n), 7));

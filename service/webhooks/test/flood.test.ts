@@ -3,16 +3,12 @@
 // iteration of the loops that send deliveries.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { onlyLong } from "../../../scripts/long.ts";
-import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
-import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { type EmptyStore, openEmptyStore } from "../../testing/empty-store.ts";
 import { onePool } from "../../testing/webhooks/one-pool.ts";
 import { addHook, happen, newAccount, pileUp } from "../../testing/webhooks/world.ts";
 import { startDelivery } from "../deliver.ts";
@@ -31,15 +27,13 @@ const boundMs = 2500;
 for (const dialect of ["sqlite", "postgres"] as const) {
   const options = dialect === "postgres" ? {} : onlyLong;
   describe(`240 webhook endpoints that stop answering, on ${dialect}`, options, () => {
-    let directory: string;
-    let postgres: TestPostgres | undefined;
+    let opened: EmptyStore;
     let store: Store;
     let nowMs = 1_790_000_000_000;
 
     before(async () => {
-      directory = mkdtempSync(join(tmpdir(), "flood-"));
-      postgres = dialect === "postgres" ? await startPostgres() : undefined;
-      store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      opened = await openEmptyStore(dialect);
+      store = opened.store;
       const strangers = { accounts: accountsCount, endpoints: 10, events: 20 };
       await pileUp(
         store,
@@ -48,11 +42,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         () => nowMs++,
       );
     });
-    after(async () => {
-      await store.close();
-      await postgres?.stop();
-      rmSync(directory, { recursive: true });
-    });
+    after(() => opened.stop());
 
     /**
      * Waits until `hangingMin` requests hang. Then creates 20 events for an endpoint that responds

@@ -6,21 +6,17 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLong, onlyLong } from "../../../scripts/long.ts";
-import { openStore } from "../../roles/open-store.ts";
-import { startPostgres } from "../../testing/postgres.ts";
+import { openEmptyStore } from "../../testing/empty-store.ts";
 import { addHook, happen, newAccount, startReceiver } from "../../testing/webhooks/world.ts";
 
 const rounds = isLong ? 200 : 3;
 const program = new URL("../../testing/webhooks/deliverer.ts", import.meta.url).pathname;
 
-async function startDeliverer(where: string, aheadMs: number): Promise<ChildProcess> {
-  const args = [program, where, String(aheadMs)];
+async function startDeliverer(place: string, aheadMs: number): Promise<ChildProcess> {
+  const args = [program, place, String(aheadMs)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   await once(child.stdout!, "data");
   return child;
@@ -30,10 +26,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`two processes that deliver webhooks on ${dialect}`, () => {
     const options = dialect === "postgres" ? {} : onlyLong;
     test(`lose no event if both are killed in each of ${rounds} rounds`, options, async () => {
-      const directory = mkdtempSync(join(tmpdir(), "kill-"));
-      const postgres = dialect === "postgres" ? await startPostgres() : undefined;
-      const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
-      const where = postgres?.url ?? directory;
+      const { store, postgres, place, stop } = await openEmptyStore(dialect);
       const receiver = await startReceiver();
       const account = await newAccount(store);
       await addHook(store, account, receiver.url);
@@ -43,7 +36,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         // In each round, the new processes' clocks are 61 s further ahead. The killed processes'
         // claims have then expired.
         const pair = await Promise.all(
-          [round, round].map((minutes) => startDeliverer(where, minutes * 61_000)),
+          [round, round].map((minutes) => startDeliverer(place, minutes * 61_000)),
         );
         for (const address of addresses) {
           expected.push(await happen(store, account, { address, sequence: round }));
@@ -55,7 +48,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           await once(child, "exit");
         }
       }
-      const last = await startDeliverer(where, (rounds + 1) * 61_000);
+      const last = await startDeliverer(place, (rounds + 1) * 61_000);
       const taken = () => new Set(receiver.taken.map(({ headers }) => headers["webhook-id"]));
       while (taken().size < expected.length) await sleep(20);
       last.kill("SIGKILL");
@@ -71,9 +64,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.ok(mine.every((sequence, index) => index === 0 || sequence >= mine[index - 1]!));
       }
       await receiver.close();
-      await store.close();
-      await postgres?.stop();
-      rmSync(directory, { recursive: true });
+      await stop();
     });
   });
 }

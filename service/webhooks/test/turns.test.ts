@@ -2,15 +2,11 @@
 // turn, regardless of its backlog. The test decides when each request is answered.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
-import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
-import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { type EmptyStore, openEmptyStore } from "../../testing/empty-store.ts";
 import { addHook, happen, newAccount, pileUp } from "../../testing/webhooks/world.ts";
 import { startDelivery } from "../deliver.ts";
 import { listDeliveries } from "../deliveries/list.ts";
@@ -21,23 +17,17 @@ type Sending = { host: string; answer(latencyMs: number, status?: number): void 
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`the sender of webhooks on ${dialect}`, () => {
-    let directory: string;
-    let postgres: TestPostgres | undefined;
+    let opened: EmptyStore;
     let store: Store;
     let sendings: Sending[] = [];
     let nowMs = 1_790_000_000_000;
     let stop = async () => {};
 
     before(async () => {
-      directory = mkdtempSync(join(tmpdir(), "turns-"));
-      if (dialect === "postgres") postgres = await startPostgres();
-      store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      opened = await openEmptyStore(dialect);
+      store = opened.store;
     });
-    after(async () => {
-      await store.close();
-      await postgres?.stop();
-      rmSync(directory, { recursive: true });
-    });
+    after(() => opened.stop());
     afterEach(async () => {
       const stopped = stop();
       await until(async () => {
