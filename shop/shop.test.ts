@@ -33,6 +33,16 @@ test("openShop throws `TypeError` for an unknown option", () => {
 });
 
 describeOnEach("order", () => {
+  test("openShop throws `TypeError` without a reference key", async () => {
+    const store = await newStore();
+    const trust = { rpcs: [], confirmations: 0 };
+    const options = { store, service, referenceKeys: [], ...trust, deliver() {}, refund() {} };
+    assert.throws(() => openShop(options), {
+      name: "TypeError",
+      message: "referenceKeys: expected one or more, found none",
+    });
+  });
+
   test("`order` throws if the intent is invalid or the reference is in use", async () => {
     const { shop } = await newShop();
     const intent = await intentFor();
