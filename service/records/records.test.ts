@@ -209,6 +209,7 @@ for (const [name, newPlace] of Object.entries(places)) {
         const { code, err } = await admin(place, `mirror ${mirror}`);
         assert.equal(code, 1);
         assert.match(err, /is not served/);
+        assert.match(err, /"corrupt":1\}: the corrupt records above were skipped\n$/);
         assert.equal(listed().length, 2);
       }
       // Simulates a crash after a partial line was written, but before the note was updated.
