@@ -51,7 +51,7 @@ const dueMax = 100 * endpointsMax;
  * The maximum number of deliveries to claim in one commit. The limit keeps commits short, because
  * new deliveries may have to wait for them.
  */
-const claimedMax = 16;
+export const claimedMax = 16;
 /** The maximum number of results to store in one commit. Other statements wait for the commit. */
 const resultsPerCommitMax = 64;
 

@@ -1,8 +1,8 @@
-// Tests how the lanes protect a good endpoint from the endpoints of hostile accounts. A simulated
-// clock drives the loops of deliver.ts. Each iteration assigns the free slots of each lane. There
-// are 100 hostile accounts with 1,000 endpoints in total, or 1,000 hostile accounts with 2,000
-// endpoints. TESTS=long simulates each kind of hostile endpoint, and twelve random mixes, for 30
-// seconds each.
+// Tests how the lanes protect a good endpoint from the endpoints of hostile accounts. The loop of
+// this test shares the free slots of each lane as deliver.ts does, but on a simulated clock and
+// without a database. There are 100 hostile accounts with 1,000 endpoints in total, or 1,000
+// hostile accounts with 2,000 endpoints. TESTS=long simulates each kind of hostile endpoint, and
+// twelve random mixes, for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -10,6 +10,7 @@ import { describe, test } from "node:test";
 import { isLong } from "../../scripts/long.ts";
 import { quantile } from "../testing/median.ts";
 import { inTurn, onePool } from "../testing/webhooks/one-pool.ts";
+import { claimedMax } from "./deliver.ts";
 import {
   changeLane,
   count,
@@ -56,7 +57,6 @@ const endpoint = (id: string, accountId: string, answer: Behaviour): Endpoint =>
 
 /** The duration of one iteration of the loops. In each iteration, each lane makes one commit. */
 const stepMs = 10;
-const claimedMax = 16;
 
 type Arrivals = { everyMs: number; count: number; fromMs?: number };
 
