@@ -5,7 +5,7 @@ import { listConfirmations, setConfirmations } from "../events/confirmations.ts"
 import type { WhichEvents } from "../events/list.ts";
 import { toIsoOrNull } from "../flow/days.ts";
 import type { Command, CommandContext, Given } from "../store/command.ts";
-import { replay, sendTest } from "./deliveries/enqueue.ts";
+import { addTestDelivery, replay } from "./deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";
 import {
   addEndpoint,
@@ -95,7 +95,7 @@ const ofDeliveries: Command[] = [
         options,
         await findEndpoint(db, options.account!, options.endpoint!),
       );
-      return { deliveryId: await sendTest(db, id, Date.now()) };
+      return { deliveryId: await addTestDelivery(db, id, Date.now()) };
     },
   },
   {

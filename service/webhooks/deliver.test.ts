@@ -16,7 +16,7 @@ import {
   startReceiver,
 } from "../testing/webhooks/world.ts";
 import { startDelivery } from "./deliver.ts";
-import { enqueue, replay, sendTest } from "./deliveries/enqueue.ts";
+import { addTestDelivery, enqueue, replay } from "./deliveries/enqueue.ts";
 import { listDeliveries } from "./deliveries/list.ts";
 import { claim, finish } from "./deliveries/queue.ts";
 import { attemptsMax } from "./deliveries/retries.ts";
@@ -312,7 +312,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);
       start();
-      await sendTest(store.db, hook.id, now());
+      await addTestDelivery(store.db, hook.id, now());
       const id = await happen(store, account);
       await until(() => receiver.taken.length === 2);
       assert.deepEqual(await replay(store.db, account, hook.id, { eventId: id }, now()), done(1));

@@ -21,7 +21,7 @@ export function SignIn() {
   const ended = useSessionEnded();
   const config = useConfig();
   return (
-    <Door title={say("signIn")}>
+    <SignedOutPage title={say("signIn")}>
       {ended && <Notice tone="warn">{say("sessionEnded")}</Notice>}
       <EmailForm
         action={say("signIn")}
@@ -44,7 +44,7 @@ export function SignIn() {
         )}{" "}
         {say("forgotPassword")}
       </p>
-    </Door>
+    </SignedOutPage>
   );
 }
 
@@ -52,7 +52,7 @@ export function SignUp() {
   const { say } = useSpeech();
   const config = useConfig();
   return (
-    <Door title={say("createAnAccount")}>
+    <SignedOutPage title={say("createAnAccount")}>
       {config.data?.signup === "closed" ? (
         <Notice tone="warn">{say("signupClosedAsk")}</Notice>
       ) : (
@@ -73,7 +73,7 @@ export function SignUp() {
           }
         />
       </p>
-    </Door>
+    </SignedOutPage>
   );
 }
 
@@ -138,24 +138,24 @@ export function Reset() {
 
   if (!token) {
     return (
-      <Door title={say("setNewPassword")}>
+      <SignedOutPage title={say("setNewPassword")}>
         <Notice tone="warn" title={say("linkUnusable")}>
           {say("linkUnusableText")}
         </Notice>
-      </Door>
+      </SignedOutPage>
     );
   }
   if (sending.isSuccess) {
     return (
-      <Door title={say("passwordSet")}>
+      <SignedOutPage title={say("passwordSet")}>
         <Link href="/" className="link">
           {say("signInWithIt")}
         </Link>
-      </Door>
+      </SignedOutPage>
     );
   }
   return (
-    <Door title={say("setNewPassword")}>
+    <SignedOutPage title={say("setNewPassword")}>
       <form onSubmit={submit} className="space-y-4">
         {sending.isError && <Notice tone="bad">{sayProblem(sending.error, say)}</Notice>}
         <PasswordField
@@ -170,12 +170,12 @@ export function Reset() {
           {say("setPassword")}
         </Button>
       </form>
-    </Door>
+    </SignedOutPage>
   );
 }
 
 /** The layout of every form that needs no session. */
-function Door({ title, children }: { title: string; children: ReactNode }) {
+function SignedOutPage({ title, children }: { title: string; children: ReactNode }) {
   const { say } = useSpeech();
   return (
     <div className="grid min-h-dvh lg:grid-cols-[1fr_1.1fr]">

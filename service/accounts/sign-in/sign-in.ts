@@ -119,13 +119,13 @@ export function openSignIn(
     return auth;
   };
   const context = { db: store.db, loadAuth };
-  return { ...doors(context, signup), ...sessions(context), ...passwords(context) };
+  return { ...signUpAndSignIn(context, signup), ...sessions(context), ...passwords(context) };
 }
 
 type Auth = ReturnType<typeof configure>;
 type Context = { db: Kysely<Tables>; loadAuth: () => Auth };
 
-function doors(
+function signUpAndSignIn(
   { db, loadAuth }: Context,
   signup: SignInOptions["signup"],
 ): Pick<SignIn, "signUp" | "signIn"> {

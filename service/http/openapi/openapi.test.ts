@@ -8,7 +8,7 @@ import { exchange, startApp, type TestApp, testChains } from "../../testing/app.
 import { startWorld, type World } from "../../testing/chain/world.ts";
 import { codesOf, document, documentedCodes, judgeAs, judgeEvent } from "../../testing/openapi.ts";
 import { intentPaths, writeEvent } from "../../testing/openapi-answers.ts";
-import { sendTest } from "../../webhooks/deliveries/enqueue.ts";
+import { addTestDelivery } from "../../webhooks/deliveries/enqueue.ts";
 import { addEndpoint } from "../../webhooks/endpoints.ts";
 import { buildApp } from "../app.ts";
 import { statuses } from "../errors.ts";
@@ -67,7 +67,7 @@ describe("spec/openapi.json", () => {
     const { db } = service.parts.store;
     const input = { url: "https://a.example", types: [], targets: "public" } as const;
     const { id } = await addEndpoint(db, accountId, input, { atMs: 1 });
-    await sendTest(db, id, Date.now());
+    await addTestDelivery(db, id, Date.now());
     const sent = await db
       .selectFrom("webhook_deliveries")
       .select("body")

@@ -41,13 +41,13 @@ async function openSession(service: TestApp) {
   return { ...browser, delete: (path: string) => browser.delete(path, {}) };
 }
 
-const doors = {
+const callerOf = {
   "/dashboard/api/webhooks": openSession,
   "/v1/webhooks": openKey,
 } as const;
 
 for (const dialect of ["sqlite", "postgres"] as const)
-  for (const [api, open] of Object.entries(doors)) {
+  for (const [api, open] of Object.entries(callerOf)) {
     describe(`${api} on ${dialect}`, () => {
       let service: TestApp;
       before(async () => {

@@ -16,7 +16,7 @@ import { z } from "zod";
 import { policies } from "../../accounts/limits.ts";
 import { listConfirmations, setConfirmations } from "../../events/confirmations.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
-import { replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
+import { addTestDelivery, replay } from "../../webhooks/deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "../../webhooks/deliveries/list.ts";
 import {
   addEndpoint,
@@ -189,7 +189,7 @@ const testing =
       requireAccountId(request),
       "too many tests",
     );
-    return { deliveryId: await sendTest(parts.store.db, id, parts.now()) };
+    return { deliveryId: await addTestDelivery(parts.store.db, id, parts.now()) };
   };
 
 const replaying =

@@ -129,7 +129,7 @@ export async function replay(
  *
  * @returns the ID of the delivery
  */
-export async function sendTest(
+export async function addTestDelivery(
   db: Kysely<Tables>,
   endpointId: string,
   nowMs: number,

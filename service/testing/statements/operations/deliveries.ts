@@ -1,7 +1,7 @@
 // Operations that claim, complete, and replay webhook deliveries, and operations that change
 // webhook endpoints.
 
-import { replay, sendTest } from "../../../webhooks/deliveries/enqueue.ts";
+import { addTestDelivery, replay } from "../../../webhooks/deliveries/enqueue.ts";
 import { listDeliveries, pruneDeliveries } from "../../../webhooks/deliveries/list.ts";
 import { claim, findDueEndpoints, finish } from "../../../webhooks/deliveries/queue.ts";
 import {
@@ -43,7 +43,7 @@ export function deliveries({ store, nowMs }: World): Operations {
       replay(db, many, endpointId, { fromMs: began, untilMs }, nowMs),
     "webhooks: replay one event": () =>
       replay(db, many, endpointId, { eventId: "evt_many7" }, nowMs),
-    "webhooks: send a test event": () => sendTest(db, endpointId, nowMs),
+    "webhooks: send a test event": () => addTestDelivery(db, endpointId, nowMs),
     "webhooks: list an endpoint's deliveries": () => listDeliveries(db, endpointId, 100),
     "webhooks: delete old deliveries": () => pruneDeliveries(db, nowMs + 10 ** 10),
     "webhooks: read the signing keys": () => readSigningKeys(db, nowMs),
