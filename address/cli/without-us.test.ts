@@ -183,6 +183,19 @@ describe("the command line without the service, if one of three nodes lies", () 
     assert.deepEqual([status, compare.length], [0, 3]);
     assert.match(err, /it is proven only if each block in `compare` belongs/);
   });
+  test("`execute` and `recover` exit with 1 for an address in the wrong state", async () => {
+    const refusals: [command: string, name: string, RegExp][] = [
+      ["execute", "open", /^0x\w+ is unfunded: only a funded address can be executed$/m],
+      ["execute", "done", /^0x\w+ is executed: only a funded address can be executed$/m],
+      ["recover", "signed", /is funded: recover is possible only after the execution or the exp/],
+      ["recover", "two", /^0x\w+ is executed: there is no balance to recover$/m],
+    ];
+    for (const [command, name, sentence] of refusals) {
+      const { status, err } = await run([command, text(name), "--from", payer, ...nodes(0)]);
+      assert.equal(status, 1);
+      assert.match(err, sentence);
+    }
+  });
   task("execute through a node that has the key, after a preview", async () => {
     const from = ["--from", payer];
     const dry = await run(["execute", text("paid"), "--dry-run", ...nodes(0)]);

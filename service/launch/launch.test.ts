@@ -2,7 +2,7 @@
 // estimate, and the proof of the payment.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +12,7 @@ import { deterministicDeployer } from "executable-address-contracts";
 import { anvilKeys } from "executable-address-contracts/anvil";
 import { type Hex, parseEther } from "viem";
 import { fiatTokenAbi, fiatTokenData } from "../../contracts/testing/fiat-token/place.ts";
+import { lockDirectory } from "../store/sqlite/server-lock.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
 import { countSent, runLaunch } from "../testing/launch/run.ts";
 import type { LaunchOptions } from "./parts.ts";
@@ -75,6 +76,20 @@ describe("a launch spends nothing if", () => {
     await assertRefused(chain, /expected an RPC endpoint of chain 84532, found chain 1/);
   });
 
+  test("another launch on the chain uses the same DATA_DIR", async (t) => {
+    const chain = await startChain(t);
+    const { dataDirectory } = chain.config;
+    mkdirSync(dataDirectory);
+    const leave = lockDirectory(dataDirectory, "launch-84532.lock");
+    const { done } = runLaunch(chain);
+    await assert.rejects(
+      done,
+      /another launch on Base Sepolia \(testnet\) is running with DATA_DIR \//,
+    );
+    leave();
+    assert.equal(await countSent(chain), 0);
+  });
+
   test("an option does not match the chains file or the journal", async (t) => {
     const chain = await startChain(t);
     await assertRefused(chain, /--chain: expected one of base-sepolia, found sepolia/, {
@@ -85,7 +100,17 @@ describe("a launch spends nothing if", () => {
 });
 
 describe("a launch", () => {
-  test("proves its payment, and spends within 10 % of the dry run's estimate", async (t) => {
+  test("fails if the address expires before the payment arrives", async (t) => {
+    const chain = await startChain(t);
+    const pay = async () => {
+      await chain.client.increaseTime({ seconds: 400 * 86_400 });
+      await chain.client.mine({ blocks: 1 });
+    };
+    const { done } = runLaunch({ ...chain, pay });
+    await assert.rejects(done, /0x\w{40}: expected the state funded, found expired$/);
+  });
+
+  test("proves its payment, and costs at most 10 % more or less than estimated", async (t) => {
     const chain = await startChain(t);
     const before = await chain.client.getBalance({ address: chain.wallet });
     const dry = runLaunch(chain, { isDryRun: true });
