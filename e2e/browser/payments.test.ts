@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { demoTokens, localChainId } from "../../scripts/local-chain.ts";
 import { type Running, startService } from "../service.ts";
 import { assertSoundInAll, launchBrowser, listenForFaults, openPage } from "./browser.ts";
+import { signUp } from "./dashboard-page.ts";
 import { execute, mint, stranger, transferTo } from "./pay-page.ts";
 
 const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -26,11 +27,7 @@ before(async () => {
   const context = await browser.newContext({ reducedMotion: "reduce" });
   page = await context.newPage();
   faults = listenForFaults(page);
-  await page.goto(`${site}/sign-up`);
-  await page.getByLabel("Email").fill("ada@example.com");
-  await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
-  await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await signUp(page, site);
 });
 
 after(async () => {
