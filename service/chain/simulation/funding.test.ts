@@ -14,21 +14,24 @@ after(() => world?.stop());
 
 const at = (digit: string) => getAddress(`0x${digit.repeat(40)}`);
 const namespace = "52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00";
-// Bytecode. `whose` loads the account: PUSH1 04 CALLDATALOAD. Each token's code ends with SLOAD
-// PUSH0 MSTORE PUSH1 20 PUSH0 RETURN, which returns the balance.
-const whose = "600435";
-const loaded = "545f5260205ff3";
+// Bytecode that loads the account: PUSH1 04 CALLDATALOAD.
+const loadAccount = "600435";
+// The end of each token's code returns the balance: SLOAD PUSH0 MSTORE PUSH1 20 PUSH0 RETURN.
+const returnLoaded = "545f5260205ff3";
 
 /**
  * Tokens with different storage layouts. The code of these tokens returns the balance for any
  * selector.
  */
 const known: [string, Hex][] = [
-  ["Solidity, slot 9", `0x${whose}5f52600960205260405f20${loaded}`],
-  ["Solidity, slot 51", `0x${whose}5f52603360205260405f20${loaded}`],
-  ["Vyper, slot 3", `0x60035f52${whose}60205260405f20${loaded}`],
-  ["Solady", `0x6387a211a2600c52${whose}5f526020600c20${loaded}`],
-  ["OpenZeppelin 5, upgradeable", `0x${whose}5f527f${namespace}60205260405f20${loaded}`],
+  ["Solidity, slot 9", `0x${loadAccount}5f52600960205260405f20${returnLoaded}`],
+  ["Solidity, slot 51", `0x${loadAccount}5f52603360205260405f20${returnLoaded}`],
+  ["Vyper, slot 3", `0x60035f52${loadAccount}60205260405f20${returnLoaded}`],
+  ["Solady", `0x6387a211a2600c52${loadAccount}5f526020600c20${returnLoaded}`],
+  [
+    "OpenZeppelin 5, upgradeable",
+    `0x${loadAccount}5f527f${namespace}60205260405f20${returnLoaded}`,
+  ],
 ];
 
 async function balanceUnder(token: Hex, amount: bigint): Promise<bigint | undefined> {
@@ -46,10 +49,10 @@ describe("findFunding", () => {
     ["a revert", "0x5f5ffd"],
     ["a balance shorter than 32 bytes", "0x60015ff3"],
     ["a constant balance", "0x60075f5260205ff3"],
-    ["balances at slot 200", `0x${whose}5f5260c860205260405f20${loaded}`],
+    ["balances at slot 200", `0x${loadAccount}5f5260c860205260405f20${returnLoaded}`],
     [
       "a balance that is twice the stored number",
-      `0x${whose}5f525f60205260405f20548001${loaded.slice(2)}`,
+      `0x${loadAccount}5f525f60205260405f20548001${returnLoaded.slice(2)}`,
     ],
   ];
   for (const [name, bytecode] of unknown) {

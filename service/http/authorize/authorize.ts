@@ -25,10 +25,10 @@ import type { Parts } from "../parts.ts";
  */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };
 /**
- * `whose` is the name of the rate limit. Each API key has its own limit. A client ID has the limit
- * of its account. A rotation does not change `whose`, so the rate limit is not reset.
+ * `limitKey` identifies the caller for the rate limit. Each API key has its own limit. A client ID
+ * has the limit of its account. A rotation does not change `limitKey`, so the limit is not reset.
  */
-type Limited = Caller & { whose: string };
+type Limited = Caller & { limitKey: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
 declare module "fastify" {
@@ -102,7 +102,7 @@ export async function authorize(
       : await useApiKey(authorizations[0], origins, reply, parts, use);
 
   const policy = caller.kind === "apiKey" ? uses[use].policy : policies.clientId;
-  reply.headers(await spend(parts.accounts.limiter, policy, caller.whose, "over the limit"));
+  reply.headers(await spend(parts.accounts.limiter, policy, caller.limitKey, "over the limit"));
   return caller;
 }
 
@@ -155,7 +155,7 @@ async function useApiKey(
   countWhenAnswered({ accountId, kind: "apiKey" }, digest, reply, parts, use);
   assertScope(uses[use].scope, scopes);
   const settings = { isBound: false, mayName: true };
-  return { accountId, kind: "apiKey", ...settings, whose: `${accountId}/${number}` };
+  return { accountId, kind: "apiKey", ...settings, limitKey: `${accountId}/${number}` };
 }
 
 async function useClientId(
@@ -186,7 +186,7 @@ async function useClientId(
         "the dashboard lists the allowed origins",
     );
   }
-  return { accountId, kind: "clientId", isBound, mayName, whose: accountId };
+  return { accountId, kind: "clientId", isBound, mayName, limitKey: accountId };
 }
 
 /** @throws {Refusal} with the missing scope and the key's scopes */

@@ -12,8 +12,9 @@ import {
 import { Refusal } from "../errors.ts";
 
 /**
- * Counts a request by the account or client `whose` against the limit `policy`.
+ * Counts a request against the limit `policy`.
  *
+ * @param limitKey identifies the account, API key, or client network
  * @param what the beginning of the message, such as "too many checks"
  * @returns the rate limit headers for the response
  * @throws {Refusal} 429 `rate_limited` if the limit is exceeded
@@ -21,10 +22,10 @@ import { Refusal } from "../errors.ts";
 export async function spend(
   limiter: Limiter,
   policy: Policy,
-  whose: string,
+  limitKey: string,
   what: string,
 ): Promise<Record<string, string>> {
-  const verdict = await limiter.take(`${policy.name} ${whose}`, policy);
+  const verdict = await limiter.take(`${policy.name} ${limitKey}`, policy);
   const headers = limitHeaders(verdict, policy);
   if (!verdict.admitted) {
     const message = `${what}: expected at most ${describePolicy(policy)}`;

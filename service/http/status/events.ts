@@ -379,8 +379,8 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
     findFull(address: Hex, from: From): string | undefined {
       const full = placesOf(address, from).find(([place, most]) => countAt(place) >= most);
       if (!full) return undefined;
-      const [place, most, whose] = full;
-      return `expected at most ${most} streams of ${whose}, found ${countAt(place) + 1}`;
+      const [place, most, description] = full;
+      return `expected at most ${most} streams of ${description}, found ${countAt(place) + 1}`;
     },
     /** Counts a new stream. Call the returned function once, when the stream has ended. */
     enter(address: Hex, from: From): () => void {
