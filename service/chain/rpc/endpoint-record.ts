@@ -107,12 +107,12 @@ type LogLimits = {
 };
 
 /**
- * - `form`: the index of the most precise kind of gas estimate that the endpoint accepts
+ * - `variant`: the index of the first variant of a gas estimate that the endpoint accepts
  * - `accountMs`: the average duration of recent simulations, by account
  * - `withoutGasUseUntilMs`: the time until which eth_simulateV1 is not used, after a refusal
  */
 type Estimates = {
-  form: number;
+  variant: number;
   accountMs: Map<string, number>;
   withoutGasUseUntilMs: number;
 };
@@ -163,7 +163,7 @@ export function openRecord(endpoint: Endpoint): EndpointRecord {
       isByTokens: false,
       lookalikesFromSweep: 0,
     },
-    estimates: { form: 0, accountMs: new Map(), withoutGasUseUntilMs: 0 },
+    estimates: { variant: 0, accountMs: new Map(), withoutGasUseUntilMs: 0 },
   };
   return record as EndpointRecord;
 }
@@ -383,11 +383,11 @@ export function recordLogsByTokens(record: EndpointRecord): void {
 }
 
 /**
- * Records that the endpoint refused this kind of gas estimate. From then on, only less precise
- * kinds are requested from the endpoint.
+ * Records that the endpoint refused this variant of a gas estimate. From then on, only later
+ * variants are sent to the endpoint. They are less precise.
  */
-export function recordFormRefused(record: EndpointRecord, form: number): void {
-  write(record).estimates.form = form + 1;
+export function recordVariantRefused(record: EndpointRecord, variant: number): void {
+  write(record).estimates.variant = variant + 1;
 }
 
 export function recordWithoutGasUse(record: EndpointRecord, untilMs: number): void {

@@ -24,11 +24,11 @@ import type { Purse } from "../transactions/purse.ts";
 import { gasMax } from "../transactions/send.ts";
 import { planGas, readGasUses } from "./gas-use.ts";
 import {
-  estimateForms,
+  estimateVariants,
   lateReason,
-  openForms,
   type SimulationRequest,
   simulateAll,
+  surroundingsOf,
 } from "./simulate.ts";
 
 const method = "eth_estimateGas";
@@ -72,15 +72,15 @@ export async function estimateExecutions(
 ): Promise<(Estimate | undefined)[]> {
   const { parts } = pass;
   const limit = Math.min(parts.tuning.intentGasMax, gasMax(pass));
-  const surroundings = openForms(pass, purse);
+  const surroundings = surroundingsOf(pass, purse);
   const calls = items.map(({ job }) => {
     const data = toHex(executeCalldata(job.terms));
-    const formsWith = (gas: number) => {
+    const variantsWith = (gas: number) => {
       const call = { from: pass.signer.address, to: parts.factory, data, gas: toQuantity(gas) };
-      return estimateForms(surroundings, { call, balance: purse.balance });
+      return estimateVariants(surroundings, { call, balance: purse.balance });
     };
-    const lightForms = formsWith(Math.min(lightGas, limit));
-    return { accountId: job.accountId, forms: formsWith(limit), lightForms };
+    const lightVariants = variantsWith(Math.min(lightGas, limit));
+    return { accountId: job.accountId, variants: variantsWith(limit), lightVariants };
   });
   const estimates = await estimateAll(pass, calls);
   const passing = items.filter((_, index) => estimates[index]?.result === "succeeds");
@@ -111,7 +111,7 @@ export async function estimateRecoveries(
   purse: Purse,
 ): Promise<(RecoveryEstimate | undefined)[]> {
   const gas = toQuantity(Math.min(pass.parts.tuning.recoveryGasMax, gasMax(pass)));
-  const surroundings = openForms(pass, purse);
+  const surroundings = surroundingsOf(pass, purse);
   const calls = items.flatMap(({ item: { recovery, job, vault }, tokens }) =>
     tokens.map((token) => {
       const amount = vault.balances.get(token) ?? 0n;
@@ -121,7 +121,10 @@ export async function estimateRecoveries(
           ? { from, gas, to: recovery, value: toQuantity(amount) }
           : { from, gas, to: token, data: encodeTransfer(recovery, amount) };
       const balance = vault.balances.get(zeroAddress) ?? 0n;
-      return { accountId: job.accountId, forms: estimateForms(surroundings, { call, balance }) };
+      return {
+        accountId: job.accountId,
+        variants: estimateVariants(surroundings, { call, balance }),
+      };
     }),
   );
   const found = await estimateAll(pass, calls);

@@ -16,7 +16,7 @@ import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import type { Purse } from "../transactions/purse.ts";
 import { baseGas } from "./gas.ts";
-import { isFormRefused, openForms, simulationForms, slowMs } from "./simulate.ts";
+import { isVariantRefused, simulationVariants, slowMs, surroundingsOf } from "./simulate.ts";
 
 type GasUsePass = Pass<{ pace: BlockPace }>;
 
@@ -87,7 +87,11 @@ async function* requestGasUses(
   for (const [place, group] of [...quick, ...slow].entries()) {
     if (place === quick.length) slowUntilMs = clock() + slowStartMs;
     if (clock() > (place < quick.length ? quickUntilMs : slowUntilMs)) continue;
-    const answer = await requestGasUse(pass, client, writeGasUseForms(pass, purse, group, limit));
+    const answer = await requestGasUse(
+      pass,
+      client,
+      writeGasUseVariants(pass, purse, group, limit),
+    );
     if (!answer) return;
     for (const [index, item] of group.entries()) {
       const gas = findGasUsed(answer, index);
@@ -100,13 +104,13 @@ async function* requestGasUses(
 async function requestGasUse(
   pass: GasUsePass,
   client: EndpointClient,
-  forms: readonly Call[],
+  variants: readonly Call[],
 ): Promise<Answer | undefined> {
-  for (const [index, form] of forms.entries()) {
-    const answers = await client.ask([form], callMsMax);
+  for (const [index, variant] of variants.entries()) {
+    const answers = await client.ask([variant], callMsMax);
     if (typeof answers === "string") return undefined;
     const answer = answers[0]!;
-    if (isFormRefused(answer) && index < forms.length - 1) continue;
+    if (isVariantRefused(answer) && index < variants.length - 1) continue;
     if ("error" in answer && classifyError(simulateMethod, answer.error) === "no_method") {
       recordWithoutGasUse(client.record, pass.parts.clock() + missingMs);
       return undefined;
@@ -116,7 +120,7 @@ async function requestGasUse(
   return undefined;
 }
 
-function writeGasUseForms(
+function writeGasUseVariants(
   pass: GasUsePass,
   purse: Purse,
   group: readonly Examined[],
@@ -126,7 +130,7 @@ function writeGasUseForms(
     ...{ from: pass.signer.address, to: pass.parts.factory },
     ...{ data: toHex(executeCalldata(job.terms)), gas: toQuantity(gas) },
   }));
-  return simulationForms(openForms(pass, purse), calls, purse.balance);
+  return simulationVariants(surroundingsOf(pass, purse), calls, purse.balance);
 }
 
 /** Returns the gas used by the call at `place`; undefined if the call failed or is missing. */

@@ -18,7 +18,7 @@ import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import {
   type EndpointRecord,
   recordAccountMs,
-  recordFormRefused,
+  recordVariantRefused,
 } from "../../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
@@ -55,12 +55,12 @@ type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
 export type SimulationRequest = {
   /**
-   * Several forms of the same call. The first form has all overrides, and later forms have fewer.
-   * If a node does not accept a form, the executor tries the next one.
+   * Several variants of the same call. The first variant has all overrides, and later variants have
+   * fewer. If a node does not accept a variant, the executor tries the next one.
    */
-  forms: readonly Call[];
+  variants: readonly Call[];
   /** The same call with little gas. It is used if the account has no recorded simulation time. */
-  lightForms?: readonly Call[];
+  lightVariants?: readonly Call[];
   accountId: string;
 };
 
@@ -159,9 +159,9 @@ async function simulateUnknown(round: Round, untilMs: number): Promise<void> {
     while (left.length > 0 && hasTime(round, untilMs)) {
       const index = left.shift()!;
       const timeoutMs = 2 * (slowMs + client.record.answerMs);
-      const tookMs = await simulate(round, [index], timeoutMs, "lightForms");
+      const tookMs = await simulate(round, [index], timeoutMs, "lightVariants");
       const answer = answers[index];
-      const isLight = requests[index]!.lightForms !== undefined;
+      const isLight = requests[index]!.lightVariants !== undefined;
       const isOpen = isLight && answer !== undefined && answer !== "late" && "error" in answer;
       if (isOpen) answers[index] = undefined;
       recordPace(round, index, isOpen ? justSlowMs : (tookMs ?? timeoutMs));
@@ -212,11 +212,11 @@ async function simulate(
   round: Round,
   group: readonly number[],
   timeoutMs: number,
-  which: "forms" | "lightForms" = "forms",
+  which: "variants" | "lightVariants" = "variants",
 ): Promise<number | undefined> {
   const { clock, client } = round;
   const beganMs = clock();
-  const answers = await requestInForm(round, group, timeoutMs, which);
+  const answers = await requestVariant(round, group, timeoutMs, which);
   if (answers === "gone") round.isGone = true;
   if (answers === "gone" || answers === "slow") return undefined;
   group.forEach((index, place) => {
@@ -225,20 +225,20 @@ async function simulate(
   return Math.max(0, clock() - beganMs - client.record.answerMs);
 }
 
-/** Sends the request in the first form that the endpoint accepts. */
-async function requestInForm(
+/** Sends the first variant of the request that the endpoint accepts. */
+async function requestVariant(
   { client, requests }: Round,
   group: readonly number[],
   timeoutMs: number,
-  which: "forms" | "lightForms",
+  which: "variants" | "lightVariants",
 ): ReturnType<EndpointClient["ask"]> {
-  const selectForms = (index: number) => requests[index]![which] ?? requests[index]!.forms;
-  for (let { form } = client.record.estimates; ; form++) {
-    const calls = group.map((index) => selectForms(index)[form]!);
+  const selectVariants = (index: number) => requests[index]![which] ?? requests[index]!.variants;
+  for (let { variant } = client.record.estimates; ; variant++) {
+    const calls = group.map((index) => selectVariants(index)[variant]!);
     const answers = await client.ask(calls, timeoutMs);
-    const isLast = form === selectForms(group[0]!).length - 1;
-    if (typeof answers === "string" || isLast || !answers.some(isFormRefused)) return answers;
-    recordFormRefused(client.record, form);
+    const isLast = variant === selectVariants(group[0]!).length - 1;
+    if (typeof answers === "string" || isLast || !answers.some(isVariantRefused)) return answers;
+    recordVariantRefused(client.record, variant);
   }
 }
 
@@ -252,7 +252,7 @@ type Simulated = { call: { from: Hex; gas: Hex; value?: Hex }; balance: bigint }
 /** The gas price in wei, and the expected fields of the next block. */
 type Surroundings = { perGas: bigint; block: { time: Hex; baseFeePerGas: Hex }; number: Hex };
 
-export function openForms(
+export function surroundingsOf(
   { view, memory, nowSeconds }: Pass<{ pace: BlockPace }>,
   purse: Purse,
 ): Surroundings {
@@ -268,31 +268,32 @@ export function openForms(
 }
 
 /**
- * Returns three forms of the same gas estimate. Some nodes reject overrides of block fields or
- * balances, so each form has fewer overrides than the previous one. The last form overrides
- * nothing, and its gas price is 0 if the balance does not cover the call's cost. No form uses the
- * pending block, because some nodes would first execute their whole transaction pool.
+ * Returns three variants of a request for a gas estimate. Some nodes reject overrides of block
+ * fields or balances, so each variant has fewer overrides than the previous one. The last variant
+ * overrides nothing, and its gas price is 0 if the balance does not cover the call's cost. No
+ * request uses the pending block, because some nodes would first execute their whole transaction
+ * pool.
  */
-export function estimateForms(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
+export function estimateVariants(surroundings: Surroundings, { call, balance }: Simulated): Call[] {
   const { perGas, block, number } = surroundings;
   const needed = BigInt(call.gas) * perGas + BigInt(call.value ?? 0);
   const state = overrideBalance(call.from, balance, needed);
   const isCovered = balance >= needed;
   const priced = { ...call, gasPrice: toQuantity(perGas) };
   const plain = isCovered ? priced : { ...call, gasPrice: "0x0" };
-  const forms = [
+  const variants = [
     [priced, "latest", state, { number, ...block }],
     [priced, "latest", state],
     [plain, "latest"],
   ];
-  return forms.map((params) => ({ method: "eth_estimateGas", params }));
+  return variants.map((params) => ({ method: "eth_estimateGas", params }));
 }
 
 /**
- * Returns two forms of the `eth_simulateV1` request for several calls from one sender. The second
- * form does not override block fields.
+ * Returns two variants of the `eth_simulateV1` request for several calls from one sender. The
+ * second variant does not override block fields.
  */
-export function simulationForms(
+export function simulationVariants(
   { perGas, block }: Surroundings,
   calls: readonly { from: Hex; to: Hex; data: Hex; gas: Hex }[],
   balance: bigint,
@@ -314,8 +315,8 @@ const overrideBalance = (from: Hex, balance: bigint, needed: bigint) => ({
   [from]: { balance: toQuantity(balance >= needed ? balance : balance + needed) },
 });
 
-/** Returns whether the node does not accept this form of the call. */
-export function isFormRefused(answer: Answer): boolean {
+/** Returns whether the node does not accept this variant of the call. */
+export function isVariantRefused(answer: Answer): boolean {
   if ("result" in answer) return false;
   const kind = classifyError("eth_estimateGas", answer.error);
   return kind === "invalid_parameters" || kind === "no_funds";
