@@ -360,8 +360,8 @@ function createGauges(registry: Registry) {
     lastPass: gauge("last_pass_seconds", "Unix time of the last complete pass of the executor"),
     late: gauge(
       "late_jobs",
-      "Addresses that a wrong block time had postponed for more than a day, in the last search; " +
-        "the executor made them due",
+      "Addresses that a wrong block time had postponed by more than a day, as of the last " +
+        "search; the executor made them due",
     ),
     due: gauge("due_jobs", "Addresses that were due in the last pass of the executor"),
     waited: gauge(

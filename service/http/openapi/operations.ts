@@ -178,7 +178,7 @@ export const operations = {
   getReturns: {
     ...ofOneAddress,
     path: "/address/{address}/returns",
-    summary: "List how misdirected money is returned",
+    summary: "List possible payment mistakes and their returns",
     description:
       "Lists the mistakes that a payer can make. Each row states how much money is returned, " +
       "to which address, on which chain, and when, and who can trigger the return. All " +
