@@ -20,7 +20,7 @@ export type Rooms = Record<string, { statements(dialect: Dialect): TableStatemen
  * start simultaneously, the second server's insert waits for the first server's commit. The second
  * server then skips the migration.
  *
- * @throws if another version of the service created the tables, or if they stay locked
+ * @throws if the database has a migration that this version does not know, or stays locked
  */
 export async function migrate(
   db: Kysely<Tables>,
@@ -36,11 +36,11 @@ export async function migrate(
   }));
   const known = new Set(migrations.map(({ name }) => name));
   const applied = await db.selectFrom("migrations").select("name").execute();
-  const unknown = applied.find(({ name }) => !known.has(name));
-  if (unknown) {
+  const unknown = applied.map(({ name }) => name).filter((name) => !known.has(name));
+  if (unknown.length > 0) {
     throw new Error(
-      `the database was created by a different version of the service (${unknown.name}): ` +
-        "start with an empty one",
+      `the database has migrations that this version does not know (${unknown.join(", ")}): ` +
+        "run the version that added them, or restore the backup from before the upgrade",
     );
   }
   for (const migration of migrations) {
