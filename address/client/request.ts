@@ -129,7 +129,7 @@ export async function fetchOnce(
   const url = transport.baseUrl + request.path;
   const info = { method: request.method, url, attempt: number };
   notify(transport.onRequest, info);
-  const startedAt = performance.now();
+  const startedAtMs = performance.now();
   const response = await transport.fetch(url, {
     method: request.method,
     headers: { Accept: "application/json", ...transport.headers, ...request.headers },
@@ -142,7 +142,7 @@ export async function fetchOnce(
     ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),
   });
   const { status, type, headers } = response;
-  const elapsedMs = performance.now() - startedAt;
+  const elapsedMs = performance.now() - startedAtMs;
   const requestId = readRequestId(response);
   notify(transport.onResponse, { ...info, status, requestId, headers, elapsedMs });
   if (type !== "opaqueredirect" && (status < 300 || status > 399)) return response;

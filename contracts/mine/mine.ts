@@ -33,9 +33,9 @@ async function mine(): Promise<void> {
     throw new Error(`--from: expected an integer of 0 or more, found ${values.from}`);
   build("out/deployed");
   const creationCode = readArtifact("out/deployed", "PaymentFactory").bytecode;
-  const started = performance.now();
+  const startedAtMs = performance.now();
   let [next, tried, lowest] = [first, 0, Number.POSITIVE_INFINITY];
-  const rate = () => `${((tried / (performance.now() - started)) * 1000).toFixed(0)} a second`;
+  const rate = () => `${((tried / (performance.now() - startedAtMs)) * 1000).toFixed(0)} a second`;
   const report = setInterval(
     () => console.log(`up to ${next}: ${tried} tries, ${rate()}`),
     reportEveryMs,

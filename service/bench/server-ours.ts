@@ -94,8 +94,8 @@ function openWriterHere() {
   );
   const commit = database.transaction((rows: NewRecord[]) =>
     rows.map(({ address, terms, accountId, createdAtMs }) => {
-      const { chainId, token, amount, expiresAt } = deriveColumns(terms);
-      const columns = [address, terms, chainId, token, amount, expiresAt];
+      const { chainId, token, amount, expirationSeconds } = deriveColumns(terms);
+      const columns = [address, terms, chainId, token, amount, expirationSeconds];
       const { changes } = insert.run(...columns, accountId, createdAtMs);
       return changes === 1 ? ("saved" as const) : otherTerms(address);
     }),

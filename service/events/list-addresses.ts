@@ -78,7 +78,7 @@ export type ListedAddress = Named & {
   /** The amount that a payer is asked to pay, in base units. */
   requestedAmount: string;
   /** Unix seconds. */
-  expiresAt: number;
+  expirationSeconds: number;
   state: AddressState;
   block: BlockReference | null;
   transactionHash: Hex | null;
@@ -293,7 +293,7 @@ function toItem(row: Row): ListedAddress {
     token: Buffer.from(row.token),
     amount: row.amount,
     requestedAmount: deriveRequested(row),
-    expiresAt: Number(row.expires_at),
+    expirationSeconds: Number(row.expires_at),
     ...readNamed(row),
     state: row.state,
     block:

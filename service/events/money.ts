@@ -262,13 +262,13 @@ export async function readPace(db: Kysely<Tables>, accountId: string) {
     .where("type", "in", ["address.funded", "address.executed"])
     .execute();
   rows.sort((a, b) => Number(a.position) - Number(b.position));
-  const paidAt = new Map<string, number>();
+  const paidAtMs = new Map<string, number>();
   const waits = { paid: [] as number[], executed: [] as number[] };
   for (const row of rows) {
     const [address, at] = [Buffer.from(row.address).toString("hex"), Number(row.at)];
-    const paid = paidAt.get(address);
+    const paid = paidAtMs.get(address);
     if (row.type === "address.funded" && paid === undefined) {
-      paidAt.set(address, at);
+      paidAtMs.set(address, at);
       waits.paid.push(at - Number(row.created));
     }
     if (row.type === "address.executed" && paid !== undefined) waits.executed.push(at - paid);

@@ -15,16 +15,16 @@ export const messageKind = (text: string): string =>
  * @param nowMs a monotonic clock
  */
 export function limitLogs(nowMs: () => number = () => performance.now()) {
-  const kinds = new Map<string, { loggedAt: number; leftOut: number }>();
+  const kinds = new Map<string, { loggedAtMs: number; leftOut: number }>();
   return (kind: string, log: (leftOut: number) => void): void => {
     const key = kinds.has(kind) || kinds.size < kindsMax ? kind : "others";
     const now = nowMs();
     const known = kinds.get(key);
-    if (known && now - known.loggedAt < everyMs) {
+    if (known && now - known.loggedAtMs < everyMs) {
       known.leftOut++;
       return;
     }
-    kinds.set(key, { loggedAt: now, leftOut: 0 });
+    kinds.set(key, { loggedAtMs: now, leftOut: 0 });
     log(known?.leftOut ?? 0);
   };
 }

@@ -234,7 +234,7 @@ const lagPollsMax = 90;
  * @throws {NonceTaken} if the mined transaction has another effect or is from another program
  */
 async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promise<Hex> {
-  let signedAt: number | undefined;
+  let signedBlock: number | undefined;
   let takenPolls = 0;
   let isBoundSaid = false;
   let isTooLow = false;
@@ -253,18 +253,18 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
       );
     }
     takenPolls = 0;
-    signedAt ??= head.number;
+    signedBlock ??= head.number;
     const newest = withNonce(sending, nonce).at(-1)!;
     const { type } = parseTransaction(newest.raw);
     const isLow =
       isTooLow ||
       feeOf(newest.raw).maxFee < head.baseFee ||
-      head.number >= signedAt + patienceBlocks;
+      head.number >= signedBlock + patienceBlocks;
     const raised = type === "eip1559" && isLow ? await raise(sending, newest, head) : newest;
     if (typeof raised === "string") {
       if (!isBoundSaid) report(`${name} ${raised}`);
       isBoundSaid = true;
-    } else if (raised !== newest) signedAt = head.number;
+    } else if (raised !== newest) signedBlock = head.number;
     const sent = typeof raised === "string" ? newest : raised;
     if (sent !== newest || !(await isKnown(sending, sent.hash))) {
       isTooLow = !(await broadcast(sending, sent));

@@ -86,7 +86,7 @@ export async function* readRecords(
     const page = await findCreated(store.db, at, batchSize);
     at = page.at(-1)?.seq ?? newest;
     const addresses = page
-      .filter(({ createdAt }) => createdAt >= sinceMs)
+      .filter(({ createdAtMs }) => createdAtMs >= sinceMs)
       .map(({ address }) => fromHex(address));
     yield { seq: at, ...(await readEach(store, addresses, report)) };
   }

@@ -4,12 +4,12 @@
 
 import { collectorAddress, decodeTerms, InvalidError, requestedAmount } from "executable-address";
 
-/** `token` has 20 bytes, `amount` is decimal, and `expiresAt` is in Unix seconds. */
+/** `token` has 20 bytes, and `amount` is decimal. */
 export type RecordColumns = {
   chainId: number;
   token: Uint8Array;
   amount: string;
-  expiresAt: number;
+  expirationSeconds: number;
 };
 
 /**
@@ -24,7 +24,7 @@ export function deriveColumns(terms: Uint8Array): RecordColumns {
     chainId: Number(bytes.readBigUInt64BE(248)),
     token: bytes.subarray(44, 64),
     amount: String(BigInt(`0x${bytes.toString("hex", 64, 96)}`)),
-    expiresAt: Number(bytes.readBigUInt64BE(152)),
+    expirationSeconds: Number(bytes.readBigUInt64BE(152)),
   };
 }
 

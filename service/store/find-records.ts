@@ -155,8 +155,7 @@ export async function findRequested(
   );
 }
 
-/** A new record; `createdAt` is in Unix milliseconds. */
-export type Created = { seq: number; address: Hex; chainId: number; createdAt: number };
+export type Created = { seq: number; address: Hex; chainId: number; createdAtMs: number };
 
 /**
  * Returns up to `limit` records after `seq`, in the order in which they were committed. If `seq` is
@@ -181,7 +180,7 @@ export async function findCreated(
     seq: row.seq,
     address: toHex(row.address),
     chainId: row.chain_id,
-    createdAt: row.created_at,
+    createdAtMs: row.created_at,
   }));
 }
 
@@ -230,5 +229,5 @@ export async function findRequestedTokens(
 /** Returns the creation time of the first record in Unix seconds, or undefined without records. */
 export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
   const [first] = await findCreated(db, 0, 1);
-  return first && Math.floor(first.createdAt / 1000);
+  return first && Math.floor(first.createdAtMs / 1000);
 }

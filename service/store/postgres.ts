@@ -253,7 +253,7 @@ function recordColumns(rows: NewRecord[]): unknown[][] {
     columns.map(({ chainId }) => chainId),
     columns.map(({ token }) => token),
     columns.map(({ amount }) => amount),
-    columns.map(({ expiresAt }) => expiresAt),
+    columns.map(({ expirationSeconds }) => expirationSeconds),
     rows.map((row) => row.accountId),
     rows.map((row) => row.createdAtMs),
     rows.map((row) => (row.isClientId ? 1 : 0)),

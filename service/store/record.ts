@@ -83,10 +83,10 @@ export async function mendTerms(
   address: Uint8Array,
   terms: Uint8Array,
 ): Promise<void> {
-  const { chainId, expiresAt, ...columns } = deriveColumns(terms);
+  const { chainId, expirationSeconds, ...columns } = deriveColumns(terms);
   await db
     .updateTable("records")
-    .set({ ...columns, terms, chain_id: chainId, expires_at: expiresAt })
+    .set({ ...columns, terms, chain_id: chainId, expires_at: expirationSeconds })
     .where("address", "=", address)
     .execute();
 }

@@ -416,8 +416,9 @@ test("`findCreated` does not skip a record that PostgreSQL commits late", async 
   // simultaneously. The store assigns a `seq` to `first`, but has to wait for this transaction to
   // save `held`.
   const blocker = await one.db.startTransaction().execute();
-  const { chainId, expiresAt, ...columns } = deriveColumns(held.terms);
-  const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };
+  const { chainId, expirationSeconds, ...columns } = deriveColumns(held.terms);
+  const times = { created_at: 1, expires_at: expirationSeconds };
+  const more = { account_id: "acc_1", chain_id: chainId, ...times };
   const { address, terms } = held;
   await blocker
     .insertInto("records")

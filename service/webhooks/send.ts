@@ -33,8 +33,8 @@ const storedBytesMax = 1024;
 export const sender =
   (targets: Targets, timeoutMs = 5_000): Send =>
   async (url, headers, body) => {
-    const start = performance.now();
-    const latencyMs = () => Math.round(performance.now() - start);
+    const startedAtMs = performance.now();
+    const latencyMs = () => Math.round(performance.now() - startedAtMs);
     const late = () => new Error(`no response within ${timeoutMs} ms`);
     const stopping = new AbortController();
     try {

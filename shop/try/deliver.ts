@@ -37,7 +37,7 @@ export async function deliver(
   const timestamp = String(Math.floor(Date.now() / 1000) - (spoiled.secondsAgo ?? 0));
   const key = Buffer.from((spoiled.secret ?? secret).slice(secretPrefix.length), "base64");
   const mac = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
-  const startedAt = performance.now();
+  const startedAtMs = performance.now();
   const status = await fetch(url, {
     method: "POST",
     headers: {
@@ -52,5 +52,5 @@ export async function deliver(
     (answer) => answer.status,
     () => 0,
   );
-  return { status, ms: performance.now() - startedAt };
+  return { status, ms: performance.now() - startedAtMs };
 }

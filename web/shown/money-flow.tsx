@@ -31,8 +31,8 @@ export type MoneyProps = {
    * does not move later.
    */
   isSimulating?: boolean;
-  /** Unix time. Undefined if the time must not be shown. */
-  createdAt?: number;
+  /** Undefined if the time must not be shown. */
+  createdAtSeconds?: number;
   /** The current Unix time, by the chain's clock if the chain's time is known. */
   nowSeconds: number;
   /** True if the page already shows the payments' transactions nearby. */
@@ -148,14 +148,14 @@ function useStreams() {
 type Known = {
   status: ServiceStatus | undefined;
   proved: ProvedReceipt | undefined;
-  createdAt?: number;
+  createdAtSeconds?: number;
   nowSeconds: number;
   hasTransactions?: boolean;
 };
 
 /** Returns the known moments of an address, each with its label and time. */
 export function useMoments(known: Known): SaidMoment[] {
-  const { status, proved, createdAt, nowSeconds, hasTransactions } = known;
+  const { status, proved, createdAtSeconds, nowSeconds, hasTransactions } = known;
   const { intent, chains, sayAmount } = useAbout();
   const { say, language } = useSpeech();
   const { expirationTimestamp: end } = intent;
@@ -193,7 +193,9 @@ export function useMoments(known: Known): SaidMoment[] {
     },
   );
   const moments: (Omit<SaidMoment, "said"> & { said?: string })[] = [
-    ...(createdAt === undefined ? [] : [{ name: say("created"), seconds: createdAt }]),
+    ...(createdAtSeconds === undefined
+      ? []
+      : [{ name: say("created"), seconds: createdAtSeconds }]),
     ...paid,
     ...settled,
     ...returned,

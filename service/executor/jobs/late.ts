@@ -43,7 +43,7 @@ export async function searchLateJobs(pass: LatePass): Promise<void> {
     if (parts.clock() - search.beganMs < searchEveryMs) return;
     search.beganMs = parts.clock();
     search.found = 0;
-    search.place = { dueAt: timestamp + dueSecondsMax, address: "0x" };
+    search.place = { dueAtSeconds: timestamp + dueSecondsMax, address: "0x" };
   }
   const { count, next } = await parts.ledger.pullLate(fence, search.place);
   search.found += count;

@@ -9,7 +9,7 @@ import { obstacleWaitSecondsMax } from "./postpone.ts";
 import { reasonsWith } from "./reasons.ts";
 
 /** The due time and the address of a job. {@link pullLate} sorts jobs by these two fields. */
-export type LatePlace = { dueAt: number; address: Hex };
+export type LatePlace = { dueAtSeconds: number; address: Hex };
 
 const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));
 
@@ -28,7 +28,7 @@ export async function pullLate(
   const { rows } = await sql<{ address: Buffer; due_at: number; reason: string | null }>`
     select address, due_at, reason from executor_jobs
     where chain_id = ${chainId} and purpose_id is null
-      and (due_at, address) > (${place.dueAt}, ${fromHex(place.address)})
+      and (due_at, address) > (${place.dueAtSeconds}, ${fromHex(place.address)})
     order by due_at, address limit ${statementRows.short}`.execute(db);
   const late = rows.filter(({ reason }) => !untilExpiry.has(reason));
   if (late.length > 0) {
@@ -43,7 +43,7 @@ export async function pullLate(
     );
   }
   const last = rows.length === statementRows.short ? rows.at(-1) : undefined;
-  const next = last && { dueAt: Number(last.due_at), address: toHex(last.address) };
+  const next = last && { dueAtSeconds: Number(last.due_at), address: toHex(last.address) };
   return { count: late.length, next };
 }
 

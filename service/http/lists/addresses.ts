@@ -133,7 +133,7 @@ function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts): Shown {
     token: formatAddress(item.token, keccak),
     amount: item.amount,
     requestedAmount: item.requestedAmount,
-    expirationTimestamp: item.expiresAt,
+    expirationTimestamp: item.expirationSeconds,
     state: item.state,
     block: item.block,
     transactionHash: item.transactionHash,

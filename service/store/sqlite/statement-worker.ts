@@ -26,19 +26,19 @@ const port = parentPort as NonNullable<typeof parentPort>;
  * millisecond. SQLite itself does not give the lock to the connection that has waited longest.
  */
 const pauseMs = 2;
-let freedAt = 0;
+let freedAtMs = 0;
 
 function run({ sql, parameters }: BoundStatement): StatementOutcome {
   const statement = database.prepare<unknown[], Row>(sql);
   const wasHeld = database.inTransaction;
   const writes = !statement.readonly;
-  if (writes && !wasHeld) sleep(freedAt + pauseMs - performance.now());
+  if (writes && !wasHeld) sleep(freedAtMs + pauseMs - performance.now());
   try {
     return statement.reader
       ? { kind: "rows", rows: statement.all(parameters) }
       : { kind: "changes", ...statement.run(parameters) };
   } finally {
-    if ((writes || wasHeld) && !database.inTransaction) freedAt = performance.now();
+    if ((writes || wasHeld) && !database.inTransaction) freedAtMs = performance.now();
   }
 }
 

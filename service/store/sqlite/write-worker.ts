@@ -89,8 +89,8 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
  */
 function saveOwned(row: NewRecord, byClientId: number): "now" | "before" | "other_terms" {
   const { address, terms, accountId, createdAtMs } = row;
-  const { chainId, token, amount, expiresAt } = deriveColumns(terms);
-  const columns = [address, terms, chainId, token, amount, expiresAt];
+  const { chainId, token, amount, expirationSeconds } = deriveColumns(terms);
+  const columns = [address, terms, chainId, token, amount, expirationSeconds];
   if (insert.run(...columns, accountId, createdAtMs, byClientId).changes > 0) return "now";
   const first = firstOwner.get(address);
   if (!first?.terms.equals(terms)) return "other_terms";

@@ -229,8 +229,8 @@ async function keepAttempts(
   const ends = attempts.map((each) => {
     const { claim, sent, nowMs } = each.finished;
     const state = each.isOver ? nameOutcome(each) : "waiting";
-    const dueAt = each.isOver ? null : nowMs + drawWaitMs(each.number, sent, random);
-    return sql`(${claim.id}, ${state}, cast(${dueAt} as bigint))`;
+    const dueAtMs = each.isOver ? null : nowMs + drawWaitMs(each.number, sent, random);
+    return sql`(${claim.id}, ${state}, cast(${dueAtMs} as bigint))`;
   });
   await sql`update webhook_deliveries
     set state = ended.column2, due_at = ended.column3, attempts = attempts + 1, is_claimed = 0

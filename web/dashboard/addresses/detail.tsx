@@ -126,7 +126,7 @@ function Sections({ row, chains, record }: SectionsProps) {
         <ProvedFlow
           status={status}
           simulation={simulation}
-          createdAt={Math.floor(Date.parse(createdAt) / 1000)}
+          createdAtSeconds={Math.floor(Date.parse(createdAt) / 1000)}
           nowSeconds={nowSeconds(news)}
         />
       </section>

@@ -65,7 +65,7 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
   });
   return {
     "executor: bring forward jobs that are due too late": () =>
-      ledger.pullLate(fence, { dueAt: 10 ** 9, address: "0x" }),
+      ledger.pullLate(fence, { dueAtSeconds: 10 ** 9, address: "0x" }),
     "executor: find jobs that are due": () => ledger.findDueJobs(chainId, 10 ** 9, 250),
     "executor: find jobs that are due, with large rows": () =>
       ledger.findDueJobs(chains.large, 10 ** 9, 250),
