@@ -1,6 +1,6 @@
 // Searches for open records. A record is closed if its address is expired or settled, or its intent
 // is for another chain. All other records are open. The executor skips closed records, and makes
-// fewer requests while no record is open (executor/rest.ts).
+// fewer requests while no record is open (executor/decide-poll.ts).
 
 import { type Kysely, sql } from "kysely";
 import { findNewestSeq, unexpired } from "../store/find-records.ts";

@@ -74,8 +74,8 @@ export type Parts = {
   /** Dry run: called with each transaction and its highest cost in wei, instead of signing it. */
   onPlanned?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
   /**
-   * Whether the chain has a WebSocket URL, even if no socket is open. If so, no poll is skipped
-   * because the next block is not expected yet (rest.ts).
+   * Whether the chain has a WebSocket URL, even if no socket is open. Without a WebSocket URL,
+   * polls are skipped until the next block is expected (decide-poll.ts).
    */
   hasWebSocket: boolean;
   tuning: Tuning;

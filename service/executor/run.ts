@@ -18,6 +18,14 @@ import { once } from "../flow/cache.ts";
 import { dayOf } from "../flow/days.ts";
 import { type FollowMemory, openFollowMemory } from "../follow/memory.ts";
 import { sweep } from "../follow/sweep.ts";
+import {
+  decidePoll,
+  openPollMemory,
+  type PollMemory,
+  readBudgetShare,
+  recordPass,
+  reportSkippedPoll,
+} from "./decide-poll.ts";
 import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
 import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
 import {
@@ -36,14 +44,6 @@ import type { Parts, Pass } from "./pass.ts";
 import { sweepContext } from "./payments/follow.ts";
 import { openScanMemory, type ScanMemory, scanNewRecords } from "./payments/scan.ts";
 import { type HoldingsMemory, openHoldingsMemory } from "./payments/vaults.ts";
-import {
-  decidePoll,
-  openRestMemory,
-  type RestMemory,
-  readBudgetShare,
-  recordPass,
-  reportRest,
-} from "./rest.ts";
 import {
   computeNonceCostMax,
   openUnknownNonces,
@@ -78,7 +78,7 @@ export type Memory = {
   follow: FollowMemory;
 } & LeaseMemory &
   ClockMemory &
-  RestMemory &
+  PollMemory &
   ScanMemory &
   HoldingsMemory &
   FactoryMemory &
@@ -100,7 +100,7 @@ export function openMemory(parts: Parts): Memory {
     follow: openFollowMemory(),
     lease: { fence: undefined, isUnchanged: openLeaseWatch(clock) },
     clock: undefined,
-    ...openRestMemory(clock()),
+    ...openPollMemory(clock()),
     ...openScanMemory(),
     ...openHoldingsMemory(),
     ...openFactoryMemory(),
@@ -211,7 +211,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
   const kind = clock
     ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
     : "pass";
-  if (kind === "rest") return undefined;
+  if (kind === "skip") return undefined;
   // If the requests to the endpoints fail, the next poll must not be skipped.
   last.isQuiet = false;
   const view = await (kind === "peek" ? network.openNewView(clock!.hash) : network.openView());
@@ -219,7 +219,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
   if (last.view) parts.onHead?.(last.view.head);
   if (!view) {
     last.isQuiet = true;
-    reportRest(parts, memory);
+    reportSkippedPoll(parts, memory);
   }
   return view;
 }
@@ -229,7 +229,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
  * Also subtracts the highest possible costs of pending and unknown transactions.
  */
 export async function readDayBudgets(
-  pass: Pass<UnknownNonces & SendMemory & Pick<RestMemory, "last">>,
+  pass: Pass<UnknownNonces & SendMemory & Pick<PollMemory, "last">>,
   pending: readonly Purpose[],
   openPurse: () => Promise<Purse>,
 ): Promise<Budgets> {

@@ -4,11 +4,11 @@
 // - when the executor has saved the payments up to this block
 // - after each poll interval, because some work is due at a certain time
 //
-// In a process with an executor, the executor normally passes the newest blocks to this loop. The
-// loop requests a block itself if the executor has not done so for two poll intervals. The executor
-// may be busy, or another process may have the chain's lease. The executor also polls less often if
-// no address is open (executor/rest.ts). In a process without an executor, the loop requests every
-// block.
+// In a process with an executor, the executor normally passes the newest blocks to this loop. If
+// the executor has passed no block for two poll intervals, the loop requests the newest block
+// itself. The executor may be busy, or another process may have the chain's lease. The executor
+// also polls less often if no address is open (executor/decide-poll.ts). In a process without an
+// executor, the loop requests every block.
 
 import { AsyncResource } from "node:async_hooks";
 import type { BlockReference } from "executable-address/status";

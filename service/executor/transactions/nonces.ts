@@ -15,20 +15,20 @@ export const openNonceMemory = (): NonceMemory => ({ nonces: new Map() });
 
 /**
  * How long a key's nonce on chain is cached while no transaction is pending. `asleepNonceMs`
- * applies while the chain sleeps (rest.ts), and `idleNonceMs` applies otherwise.
+ * applies while the chain sleeps (decide-poll.ts), and `idleNonceMs` applies otherwise.
  */
 const idleNonceMs = 60_000;
 const asleepNonceMs = 6 * hourMs;
 
 /** Reads the nonce at each new block while a transaction is pending, and less often otherwise. */
 export async function readKeyNonce(
-  pass: Pass<NonceMemory & { rest: { isAsleep: boolean } }>,
+  pass: Pass<NonceMemory & { sleep: { isAsleep: boolean } }>,
   isPending: boolean,
 ): Promise<{ nonce: number; isFresh: boolean }> {
   const { memory, view, parts, signer } = pass;
   const known = memory.nonces.get(signer.address);
   const isSame = known?.head === view.head.hash;
-  const ageMsMax = memory.rest.isAsleep ? asleepNonceMs : idleNonceMs;
+  const ageMsMax = memory.sleep.isAsleep ? asleepNonceMs : idleNonceMs;
   const isRecent = known && parts.clock() - known.sinceMs < ageMsMax;
   if (known && (isSame || !isPending) && isRecent) return { nonce: known.value, isFresh: false };
   const nonce = await readNonce(pass);

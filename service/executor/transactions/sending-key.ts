@@ -29,7 +29,7 @@ export type SendingKey = {
 };
 
 export type KeyPass = Pass<
-  SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { rest: { isAsleep: boolean } }
+  SettlePass["memory"] & SendPass["memory"] & UnknownNonces & { sleep: { isAsleep: boolean } }
 >;
 
 /** Settles the key's mined transactions, and returns the key's state. */

@@ -41,7 +41,7 @@ const closedMs = 60_000;
 const paidMs = 1_200_000;
 
 /** Times are in milliseconds of a monotonic clock. */
-type Rest = {
+type Sleep = {
   isAsleep: boolean;
   /** The search counts a record as open until `closingSeconds` after its expiration time. */
   openSearch: OpenSearch;
@@ -64,10 +64,10 @@ type LastPass = {
   budget: { day: number; share: number } | undefined;
 };
 
-export type RestMemory = { rest: Rest; last: LastPass };
+export type PollMemory = { sleep: Sleep; last: LastPass };
 
-export const openRestMemory = (nowMs: number): RestMemory => ({
-  rest: {
+export const openPollMemory = (nowMs: number): PollMemory => ({
+  sleep: {
     isAsleep: false,
     openSearch: newOpenSearch,
     searchedMs: Number.NEGATIVE_INFINITY,
@@ -80,54 +80,54 @@ export const openRestMemory = (nowMs: number): RestMemory => ({
 
 /**
  * `pass` runs a pass. `peek` asks one endpoint for the newest block, and runs a pass if this block
- * is new. `rest` skips the poll.
+ * is new. `skip` skips the poll.
  */
-export type PollKind = "pass" | "peek" | "rest";
+export type PollKind = "pass" | "peek" | "skip";
 
 export async function decidePoll(
   parts: Parts,
-  memory: RestMemory & ScanMemory & { pace: BlockPace; follow: FollowMemory },
+  memory: PollMemory & ScanMemory & { pace: BlockPace; follow: FollowMemory },
   nowSeconds: number,
 ): Promise<PollKind> {
   const { ledger, chain, hasWebSocket } = parts;
-  const { last, pace, rest, scan } = memory;
+  const { last, pace, sleep, scan } = memory;
   if (!last.isQuiet || (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length > 0) {
-    rest.isAsleep = false;
+    sleep.isAsleep = false;
     return "pass";
   }
   const nowMs = parts.clock();
-  if (!hasWebSocket && nowMs < pace.expectedMs()) return "rest";
-  if (rest.isAsleep || nowMs - rest.searchedMs >= searchEveryMs) {
-    rest.searchedMs = nowMs;
-    const isOpen = !(await isClosed(parts, rest, nowSeconds));
-    if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
+  if (!hasWebSocket && nowMs < pace.expectedMs()) return "skip";
+  if (sleep.isAsleep || nowMs - sleep.searchedMs >= searchEveryMs) {
+    sleep.searchedMs = nowMs;
+    const isOpen = !(await isClosed(parts, sleep, nowSeconds));
+    if (isOpen) sleep.awakeUntilMs = Math.max(sleep.awakeUntilMs, nowMs + closedMs);
     // If logs are missing, the chain stays awake until scan.ts has read all balances.
-    rest.isAsleep = nowMs >= rest.awakeUntilMs && !scan.isOutdated;
+    sleep.isAsleep = nowMs >= sleep.awakeUntilMs && !scan.isOutdated;
   }
-  if (!rest.isAsleep) {
+  if (!sleep.isAsleep) {
     const isRead = scan.again.size === 0 && (await ledger.findNewestSeq()) === scan.seq;
     return isRead ? "peek" : "pass";
   }
-  if (nowMs - rest.checkedMs < sleepMs) return "rest";
+  if (nowMs - sleep.checkedMs < sleepMs) return "skip";
   const isPaid = await isPaidSince(parts, memory);
-  return ++rest.checks < checksMax && !isPaid ? "rest" : "pass";
+  return ++sleep.checks < checksMax && !isPaid ? "skip" : "pass";
 }
 
 /** Returns true if no address is open and no event waits for a block. */
-async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
+async function isClosed({ ledger, chain }: Parts, sleep: Sleep, nowSeconds: number) {
   const { chainId } = chain;
   const expiredSeconds = nowSeconds - closingSeconds;
-  rest.openSearch = await ledger.searchOpenRecords(chainId, rest.openSearch, expiredSeconds);
-  return rest.openSearch.areAllClosed && !(await ledger.isBlockAwaited(chainId));
+  sleep.openSearch = await ledger.searchOpenRecords(chainId, sleep.openSearch, expiredSeconds);
+  return sleep.openSearch.areAllClosed && !(await ledger.isBlockAwaited(chainId));
 }
 
 /** Returns whether an address may have been paid since the last block with known logs. */
 async function isPaidSince(
   parts: Parts,
-  memory: RestMemory & { follow: FollowMemory },
+  memory: PollMemory & { follow: FollowMemory },
 ): Promise<boolean> {
   const { ledger, chain, clock, tuning } = parts;
-  const { rest, follow } = memory;
+  const { sleep, follow } = memory;
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
@@ -135,16 +135,16 @@ async function isPaidSince(
   // still receive money.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const context = { view, chain, memory: follow, tuning };
-  const transfers = await transfersSince(context, anchor, rest.checks);
-  rest.checkedMs = clock();
+  const transfers = await transfersSince(context, anchor, sleep.checks);
+  sleep.checkedMs = clock();
   if (!transfers) return true;
   const paid = new Set(transfers.map(({ address }) => address));
   const isPaid = (await ledger.matchAddresses([...paid])).length > 0;
   if (isPaid) {
-    rest.isAsleep = false;
-    rest.awakeUntilMs = clock() + paidMs;
+    sleep.isAsleep = false;
+    sleep.awakeUntilMs = clock() + paidMs;
   }
-  reportRest(parts, memory);
+  reportSkippedPoll(parts, memory);
   return isPaid;
 }
 
@@ -153,9 +153,9 @@ async function isPaidSince(
  *
  * @param isQuiet whether the executor has no work until the next block
  */
-export function recordPass({ rest, last }: RestMemory, nowMs: number, isQuiet: boolean): void {
-  rest.checkedMs = nowMs;
-  rest.checks = 0;
+export function recordPass({ sleep, last }: PollMemory, nowMs: number, isQuiet: boolean): void {
+  sleep.checkedMs = nowMs;
+  sleep.checks = 0;
   last.isQuiet = isQuiet;
 }
 
@@ -163,7 +163,7 @@ export function recordPass({ rest, last }: RestMemory, nowMs: number, isQuiet: b
  * Reports a poll without a pass like a pass. Alerts need these reports, which show that the
  * executor runs and how much budget is used.
  */
-export function reportRest({ report }: Parts, { last }: RestMemory): void {
+export function reportSkippedPoll({ report }: Parts, { last }: PollMemory): void {
   const { view } = last;
   const nothing = { blocksBehind: 0, secondsBehind: 0, due: 0, waitedSeconds: 0, inFlight: 0 };
   const budgetShare = readBudgetShare(last, view?.head.timestamp ?? 0);
