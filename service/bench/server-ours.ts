@@ -16,7 +16,7 @@ import { openAccounts } from "../accounts/open.ts";
 import { parseChains } from "../chain/chains.ts";
 import { perChain } from "../chain/registry.ts";
 import { openStatusReader } from "../chain/status/reader.ts";
-import { openDesk } from "../executor/desk.ts";
+import { openExecutorClient } from "../executor/client.ts";
 import { together } from "../flow/together.ts";
 import { openChainLoop } from "../follow/loop.ts";
 import { buildApp } from "../http/app.ts";
@@ -127,7 +127,7 @@ const app = buildApp({
   chainLoop: perChain({ chains, factory: factoryAddress }, ({ rpc }) =>
     openChainLoop(rpc.heads, 1_000),
   ),
-  desk: openDesk(store, log, 10),
+  executorClient: openExecutorClient(store, log, 10),
   factory: factoryAddress,
   labels: new Map(),
   keccak,

@@ -33,8 +33,10 @@ export type Parts = {
    * @throws {ChainUnavailable} if the chain is not configured
    */
   chainLoop: (chainId: number) => ChainLoop;
-  desk: ExecutorDesk;
-  /** The factory's address in EIP-55 form, which is the same on every chain and in the store. */
+  executorClient: ExecutorClient;
+  /**
+   * The factory's address in EIP-55 form. All chains and all records in the store use this factory.
+   */
   factory: Hex;
   /** The Keccak-256 function that is passed to the library (store/record.ts). */
   keccak: (bytes: Uint8Array) => Uint8Array;
@@ -72,7 +74,7 @@ export type Parts = {
  * The functions with which the routes communicate with the executor. The functions use the
  * database, because the executor can run in another process.
  */
-type ExecutorDesk = {
+type ExecutorClient = {
   /**
    * Returns the executor's progress for an address, or null if there is none. If the status shows
    * money that the executor does not know about, first wakes the address's job.

@@ -3,7 +3,7 @@
 import type { AddressInfo } from "node:net";
 import { type Accounts, openAccounts } from "../accounts/open.ts";
 import type { Config } from "../config.ts";
-import { openDesk } from "../executor/desk.ts";
+import { openExecutorClient } from "../executor/client.ts";
 import { limitLogs } from "../flow/log-limit.ts";
 import { buildApp } from "../http/app.ts";
 import { divideEventLimits } from "../http/limits.ts";
@@ -26,7 +26,7 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
     chains,
     statusReader,
     chainLoop,
-    desk: openDesk(store, log, config.executorNamedTokensPerDay),
+    executorClient: openExecutorClient(store, log, config.executorNamedTokensPerDay),
     factory,
     keccak,
     publicUrl: config.publicUrl,

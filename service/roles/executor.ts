@@ -3,7 +3,7 @@
 
 import type { Config } from "../config.ts";
 import { startObserver } from "../events/observe.ts";
-import { returnsFinder } from "../executor/desk.ts";
+import { returnsFinder } from "../executor/client.ts";
 import { openIntentFilter } from "../executor/money/tips.ts";
 import { startExecutor } from "../executor/start.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";

@@ -14,7 +14,7 @@ import { type Chain, parseChains } from "../chain/chains.ts";
 import { type Chains, perChain } from "../chain/registry.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { openStatusReader } from "../chain/status/reader.ts";
-import { openDesk } from "../executor/desk.ts";
+import { openExecutorClient } from "../executor/client.ts";
 import { openChainLoop } from "../follow/loop.ts";
 import { buildApp } from "../http/app.ts";
 import { defaultLimits, type Limits } from "../http/limits.ts";
@@ -166,7 +166,7 @@ export async function startApp(more: AppOptions = {}): Promise<TestApp> {
     store,
     accounts,
     ...chainParts(more.chains ?? testChains),
-    desk: openDesk(store, log, 10),
+    executorClient: openExecutorClient(store, log, 10),
     factory: factoryAddress,
     keccak,
     publicUrl,

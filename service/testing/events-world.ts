@@ -9,7 +9,7 @@ import { markObservedAbove, markWatches } from "../events/mark.ts";
 import { listMoney } from "../events/money.ts";
 import { observe } from "../events/observe.ts";
 import { forgetPaymentsAbove, saveOwnPayments } from "../events/payments.ts";
-import { returnsFinder } from "../executor/desk.ts";
+import { returnsFinder } from "../executor/client.ts";
 import { findAnchor, forgetAnchorsAbove, saveAnchor } from "../follow/anchors.ts";
 import type { Payment } from "../follow/payment.ts";
 import type { Dialect } from "../store/dialect.ts";

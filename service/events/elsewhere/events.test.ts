@@ -8,7 +8,7 @@ import { type AddressRecord, factoryAddress, fromHex, type Hex, toHex } from "ex
 import type { ServiceEvent } from "executable-address/webhook";
 import { blockSecondsMax } from "../../chain/chains.ts";
 import { AddressUnreadable } from "../../chain/status/reader.ts";
-import { returnsFinder } from "../../executor/desk.ts";
+import { returnsFinder } from "../../executor/client.ts";
 import type { Fence } from "../../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../../executor/ledger/ledger.ts";
 import { saveAnchor } from "../../follow/anchors.ts";

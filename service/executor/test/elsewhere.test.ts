@@ -25,7 +25,7 @@ import { recoverData, startWorld } from "../../testing/chain/world.ts";
 import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore } from "../../testing/executor/executor.ts";
 import { startProxy } from "../../testing/executor/rpc-proxy.ts";
-import { openDesk, returnsFinder } from "../desk.ts";
+import { openExecutorClient, returnsFinder } from "../client.ts";
 
 const { world, store } = await prepare({ tickMs: 150 });
 const ownId = 31_338;
@@ -60,7 +60,7 @@ const chains = [
 ];
 const api = await startApp({
   store,
-  desk: openDesk(store, pino({ level: "silent" }), 10),
+  executorClient: openExecutorClient(store, pino({ level: "silent" }), 10),
   chains: chainsOf(chains),
 });
 let running = startCore(store, chains);

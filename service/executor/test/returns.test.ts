@@ -22,7 +22,7 @@ import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import { recoverData, rescueData, startWorld, transferData } from "../../testing/chain/world.ts";
 import { saveRecords, unit, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
-import { openDesk } from "../desk.ts";
+import { openExecutorClient } from "../client.ts";
 
 const { world, store } = await prepare();
 const { client, token, otherToken } = world;
@@ -55,7 +55,7 @@ const chains = [
 ];
 const api = await startApp({
   store,
-  desk: openDesk(store, pino({ level: "silent" }), 10),
+  executorClient: openExecutorClient(store, pino({ level: "silent" }), 10),
   chains: chainsOf(chains),
 });
 const running = startCore(store, chains);

@@ -15,7 +15,7 @@ import { chainsOf, startApp } from "../../testing/app.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
-import { openDesk } from "../desk.ts";
+import { openExecutorClient } from "../client.ts";
 import { dropJob } from "../ledger/jobs.ts";
 import { nameTokens } from "../ledger/named.ts";
 
@@ -39,8 +39,8 @@ world.startTicking(100);
 /** The daily limit on transactions per account, low enough for tests to reach it soon. */
 const namedTokensPerDay = 3;
 const chains = world.chains();
-const desk = openDesk(store, pino({ level: "silent" }), namedTokensPerDay);
-const api = await startApp({ store, chains: chainsOf(chains), desk });
+const executorClient = openExecutorClient(store, pino({ level: "silent" }), namedTokensPerDay);
+const api = await startApp({ store, chains: chainsOf(chains), executorClient });
 const running = startCore(store, chains, (core) => ({
   ...core,
   chain: { ...core.chain, namedTokensPerDay },

@@ -30,12 +30,12 @@ export const showAccount = ({ accountId, email, createdAtMs }: Account): Answers
 
 export function mountAccount(
   app: FastifyInstance,
-  parts: Pick<Parts, "store" | "now" | "desk">,
+  parts: Pick<Parts, "store" | "now" | "executorClient">,
 ): void {
   const { db } = parts.store;
 
   app.get("/account", async (request): Promise<Answers.SpendingAccount> => {
-    const gasSpent = await parts.desk.readGasSpent(requireAccountId(request));
+    const gasSpent = await parts.executorClient.readGasSpent(requireAccountId(request));
     return { ...showAccount(request.account as Account), gasSpent };
   });
 

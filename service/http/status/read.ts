@@ -52,7 +52,7 @@ export type Statuses = {
  * consists of the state on the chain, the executor's progress, and information from the service.
  */
 export function openStatuses(parts: Parts): Statuses {
-  const { store, chains, keccak, desk, statusReader } = parts;
+  const { store, chains, keccak, executorClient, statusReader } = parts;
   const readSettledAt = openSettledAt(chains);
   const findElsewhere = elsewhereFinder(store.db, keccak);
   const readOthers = openOthers(parts);
@@ -73,7 +73,7 @@ export function openStatuses(parts: Parts): Statuses {
     if (chains.known.length === 1) return [];
     const found = await findElsewhere({ address, chainId });
     if (found.paid.length + found.balances.length === 0) return [];
-    return elsewhereOf(found, await desk.findReturns({ address, chainId }));
+    return elsewhereOf(found, await executorClient.findReturns({ address, chainId }));
   };
 
   const readRecord: Statuses["readRecord"] = async (text) => {
@@ -90,7 +90,7 @@ export function openStatuses(parts: Parts): Statuses {
     readSubject: async (text) => (await readRecord(text)).subject,
     async read(subject) {
       const status = await statusReader(subject.intent.chainId).read(subject);
-      return complete(status, desk.readProgressAndWake(status));
+      return complete(status, executorClient.readProgressAndWake(status));
     },
     async readAt(subject, number) {
       const status = await statusReader(subject.intent.chainId).readAt(subject, number);

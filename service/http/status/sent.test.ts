@@ -4,7 +4,7 @@ import { after, describe, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import type { SentMoney } from "executable-address/client";
 import { topicOf, transferTopic } from "executable-address/status";
-import { openDesk } from "../../executor/desk.ts";
+import { openExecutorClient } from "../../executor/client.ts";
 import { takeLease } from "../../executor/ledger/lease.ts";
 import { namedPerAccountDay } from "../../executor/ledger/named.ts";
 import { chainsOf, startApp, type TestApp } from "../../testing/app.ts";
@@ -107,9 +107,9 @@ describe("POST /v1/address/{address}/sent", () => {
     }
   });
 
-  test("returns `left_to_owner` if the operator disabled returns", async () => {
-    const desk = openDesk(store, log, 0);
-    const off = await startApp({ store, chains: server.parts.chains, desk });
+  test("returns `left_to_owner` if the operator disabled automatic returns", async () => {
+    const executorClient = openExecutorClient(store, log, 0);
+    const off = await startApp({ store, chains: server.parts.chains, executorClient });
     const { address } = await openRecord();
     await world.pay(address, 5n, plain);
     assert.equal(await fateOf(address, plain, off), "left_to_owner");

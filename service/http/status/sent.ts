@@ -40,7 +40,7 @@ const transactionHash = z
 export const sentInput = z.union([z.strictObject({ token }), z.strictObject({ transactionHash })]);
 
 export function sent(parts: Parts, statuses: Statuses): Route {
-  const { limits, metrics, chains, keccak, factory, desk } = parts;
+  const { limits, metrics, chains, keccak, factory, executorClient } = parts;
   const { limiter } = parts.accounts;
   const readerOf = perChain(parts, ({ chainId }) => {
     const chain = chains.find(chainId)!;
@@ -73,7 +73,7 @@ export function sent(parts: Parts, statuses: Statuses): Route {
       };
       const fates = found.tokens.map(fateOf);
       const named = found.tokens.filter((_, index) => fates[index] === undefined);
-      const saved = await desk.nameTokens({
+      const saved = await executorClient.nameTokens({
         ...{ chainId, address, block, notBefore: notBefore ?? 0 },
         tokens: named.map((each) => each.token),
       });

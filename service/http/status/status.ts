@@ -23,10 +23,13 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
  * Handles GET .../returns. The response contains the executor's policy, so the response can change
  * at any time.
  */
-export function returns({ chains, desk, limits, metrics }: Parts, statuses: Statuses): Route {
+export function returns(
+  { chains, executorClient, limits, metrics }: Parts,
+  statuses: Statuses,
+): Route {
   const policyOf = async ({ chainId, token }: Intent): Promise<ReturnPolicy | null> => {
     const chain = chains.find(chainId);
-    if (!chain || !(await desk.isActive(chainId))) return null;
+    if (!chain || !(await executorClient.isActive(chainId))) return null;
     const { confirmations, paymentConfirmations, tokens } = chain;
     const listed = tokens.find(({ address }) => isSame(address, token));
     return { confirmations, paymentConfirmations, amountMin: listed?.recoverMin ?? "1" };

@@ -12,7 +12,7 @@ import {
   startCore,
   sumOfReport,
 } from "../../../testing/executor/executor.ts";
-import { jobFinder } from "../../desk.ts";
+import { jobFinder } from "../../client.ts";
 
 const confirmations = 2;
 /**

@@ -1,5 +1,5 @@
 // The database operations of the executor (ledger), and of the routes that access the executor
-// (desk).
+// (client).
 
 import { randomBytes } from "node:crypto";
 import { type Hex, toHex } from "executable-address";
@@ -8,7 +8,7 @@ import { elsewhereFinder } from "../../../events/elsewhere/amounts.ts";
 import { misdirectedFinder } from "../../../events/misdirected.ts";
 import { newOpenSearch } from "../../../events/open-records.ts";
 import { savePaymentsElsewhere } from "../../../events/payments.ts";
-import { openDesk } from "../../../executor/desk.ts";
+import { openExecutorClient } from "../../../executor/client.ts";
 import { dropJob } from "../../../executor/ledger/jobs.ts";
 import type { Fence } from "../../../executor/ledger/lease.ts";
 import { openLedger } from "../../../executor/ledger/ledger.ts";
@@ -22,10 +22,10 @@ const chainId = chains.many;
 export async function executor({ store, size, crowd }: World): Promise<Operations> {
   const { db, dialect } = store;
   const ledger = openLedger(db, dialect);
-  const desk = openDesk(store, pino({ level: "silent" }), 10);
+  const executorClient = openExecutorClient(store, pino({ level: "silent" }), 10);
   const fence: Fence = (await ledger.takeLease(chainId, "a", await ledger.findLease(chainId)))!;
   const many = hexOf(someAddresses(crowd));
-  const hands = { db, ledger, desk, fence, many };
+  const hands = { db, ledger, executorClient, fence, many };
   return {
     ...jobs(hands),
     ...(await purposes(hands, size)),
@@ -34,16 +34,18 @@ export async function executor({ store, size, crowd }: World): Promise<Operation
       await ledger.renewLease(fence);
       await ledger.releaseLease({ ...fence, epoch: fence.epoch + 1 });
     },
-    "desk: check whether a chain has an executor": () => desk.isActive(chainId),
-    "desk: read the progress of 500 addresses simultaneously": () =>
-      Promise.all(many.slice(0, 500).map((address) => desk.readProgressAndWake(statusOf(address)))),
+    "client: check whether a chain has an executor": () => executorClient.isActive(chainId),
+    "client: read the progress of 500 addresses simultaneously": () =>
+      Promise.all(
+        many.slice(0, 500).map((address) => executorClient.readProgressAndWake(statusOf(address))),
+      ),
   };
 }
 
 type Hands = {
   db: World["store"]["db"];
   ledger: ReturnType<typeof openLedger>;
-  desk: ReturnType<typeof openDesk>;
+  executorClient: ReturnType<typeof openExecutorClient>;
   fence: Fence;
   /** The addresses that the operations read and write. */
   many: Hex[];
@@ -54,7 +56,7 @@ const updateOf = (address: Hex) => ({
   ...{ failures: 0, paidFailures: 0, recoveryFailures: 0 },
 });
 
-function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
+function jobs({ db, ledger, executorClient, fence, many }: Hands): Operations {
   const strangers = Array.from({ length: 10 * many.length }, () => toHex(randomBytes(20)));
   const sightings = many.map((address) => paymentTo(address, 20));
   const found = (number: number, payments: typeof sightings) => ({
@@ -100,13 +102,13 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
       const findElsewhere = elsewhereFinder(db, keccak);
       const asked = many.slice(0, 500).map((address) => ({ address, chainId: chains.large }));
       await Promise.all(asked.map(findElsewhere));
-      await Promise.all(asked.map(desk.findReturns));
+      await Promise.all(asked.map(executorClient.findReturns));
     },
     "executor: save, claim, and postpone a reported token": async () => {
       const block = { number: 20, timestamp: 1 };
       const [address, token] = [many[3]!, many[4]!];
       const named = { chainId, address, tokens: [token], block, notBefore: 1 };
-      await desk.nameTokens(named);
+      await executorClient.nameTokens(named);
       await ledger.takeNamed(fence, 10 ** 9, 2 * 10 ** 9, 4);
       await ledger.postponeNamed(fence, { address, token }, null);
       await ledger.countReturns(chainId, 0);
@@ -120,7 +122,10 @@ function jobs({ db, ledger, desk, fence, many }: Hands): Operations {
   };
 }
 
-async function purposes({ ledger, desk, fence, many }: Hands, size: number): Promise<Operations> {
+async function purposes(
+  { ledger, executorClient, fence, many }: Hands,
+  size: number,
+): Promise<Operations> {
   const share = { gas: 1, accountId: accounts.many, isClientId: false, isTipped: false };
   let nonce = await ledger.readNextNonce(chainId, sender);
   const open = async (address: Hex, named?: { address: Hex; token: Hex }) => {
@@ -175,7 +180,7 @@ async function purposes({ ledger, desk, fence, many }: Hands, size: number): Pro
     "executor: read the spending of a chain and an account": async () => {
       await ledger.readSpending(chainId, 1);
       await ledger.readAccountSpending(chainId, 1);
-      await desk.readGasSpent("acc_1");
+      await executorClient.readGasSpent("acc_1");
     },
   };
 }

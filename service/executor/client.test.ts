@@ -14,7 +14,7 @@ import { startApp } from "../testing/app.ts";
 import { chainsAt, keepRecord } from "../testing/app-on-chain.ts";
 import { startWorld, testConfig, until } from "../testing/executor/anvil-world.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
-import { jobFinder, openDesk, openWake } from "./desk.ts";
+import { jobFinder, openExecutorClient, openWake } from "./client.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { startExecutor } from "./start.ts";
 
@@ -189,11 +189,11 @@ describe("a request for the status of an address", () => {
 });
 
 test("an executor counts as active for a minute after the last renewal of its lease", async (t) => {
-  const dataDirectory = mkdtempSync(join(tmpdir(), "desk-"));
+  const dataDirectory = mkdtempSync(join(tmpdir(), "executor-client-"));
   const store = await openStore({ dataDirectory });
   t.after(() => store.close());
   let nowMs = 0;
-  const { isActive } = openDesk(store, log, 10, () => nowMs);
+  const { isActive } = openExecutorClient(store, log, 10, () => nowMs);
   const isActiveAt = (seconds: number) => {
     nowMs = seconds * 1000;
     return isActive(chainId);

@@ -1,6 +1,6 @@
-// Lets the API read the progress of an address and the gas costs of an account. The executor can
-// run in another process with the same database. If a status request finds undetected money, this
-// module wakes the address's job.
+// The API's client of the executor: reads the progress of an address and the gas costs of an
+// account. The executor can run in another process with the same database. If a status request
+// finds undetected money, this module wakes the address's job.
 
 import { formatAddress, fromHex, type Hex, type Keccak } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -24,10 +24,10 @@ import { findRecoveredElsewhere } from "./ledger/settlements.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
 /**
- * Implements `ExecutorDesk` from http/parts.ts.
+ * Implements `ExecutorClient` from http/parts.ts.
  * @param nowMs milliseconds of a monotonic clock
  */
-export function openDesk(
+export function openExecutorClient(
   { db }: Pick<Store, "db">,
   log: Pick<Logger, "warn">,
   namedTokensPerDay: number,
