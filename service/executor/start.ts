@@ -10,7 +10,7 @@ import type { Chain } from "../chain/chains.ts";
 import { openEndpoints } from "../chain/rpc/endpoint.ts";
 import { followHeads } from "../chain/rpc/heads-by-websocket.ts";
 import { sleepUnref } from "../flow/wait.ts";
-import { keccak } from "../store/record.ts";
+import { keccak } from "../store/keccak.ts";
 import type { Store } from "../store/store.ts";
 import { openReports } from "./events.ts";
 import { attemptLimits } from "./jobs/decide.ts";

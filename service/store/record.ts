@@ -10,8 +10,8 @@ import {
   type Intent,
   type Keccak,
 } from "executable-address";
-import { createKeccak } from "hash-wasm";
 import { deriveColumns } from "./columns.ts";
+import { keccak } from "./keccak.ts";
 import { CorruptError, type Store } from "./store.ts";
 
 /** `keccak` is the library's implementation by default. */
@@ -120,14 +120,6 @@ export function storedRecordJson(
 ): string {
   return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
 }
-
-const hasher = await createKeccak(256);
-
-/**
- * Computes Keccak-256 with a hasher that all callers share. Sharing is safe because each call is
- * synchronous and resets the hasher.
- */
-export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");
 
 /**
  * The only factory that this version of the service supports. New addresses, stored records, and

@@ -13,7 +13,7 @@ import { returnsFinder } from "../executor/client.ts";
 import { findAnchor, forgetAnchorsAbove, saveAnchor } from "../follow/anchors.ts";
 import type { Payment } from "../follow/payment.ts";
 import type { Dialect } from "../store/dialect.ts";
-import { keccak } from "../store/record.ts";
+import { keccak } from "../store/keccak.ts";
 import type { Store } from "../store/store.ts";
 import { observedChainOf } from "./app-on-chain.ts";
 import { startWorld, type World } from "./chain/world.ts";
