@@ -14,6 +14,7 @@ import {
   transferOf,
 } from "executable-address/status";
 import { decodeAbiParameters, parseAbiParameters } from "viem/utils";
+import { min } from "../flow/bigint.ts";
 import { sleepUnref } from "../flow/wait.ts";
 import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";
 import type { Endpoint } from "./rpc/endpoint.ts";
@@ -189,7 +190,7 @@ async function readLeast(at: AtBlock, holders: readonly Holder[]) {
   const amounts = holders.map(({ token }, index) =>
     lists
       .map((list) => (token === zeroAddress ? list[index]!.native : (list[index]!.balance ?? 0n)))
-      .reduce((least, amount) => (amount < least ? amount : least)),
+      .reduce(min),
   );
   return { amounts, hasCode: lists.some(([first]) => first!.codeBytes > 0) };
 }

@@ -24,8 +24,9 @@ import {
 } from "../chain/rpc/json-rpc.ts";
 import { classifyError } from "../chain/rpc/node-errors.ts";
 import { nonceCall, spendersIn, transactionsCall } from "../chain/used-nonces.ts";
-import { bumpFee, type Fee, type FeePolicy, min, suggestFee } from "../executor/money/fees.ts";
+import { bumpFee, type Fee, type FeePolicy, suggestFee } from "../executor/money/fees.ts";
 import type { Receipt } from "../executor/transactions/receipt.ts";
+import { min } from "../flow/bigint.ts";
 import {
   changeSent,
   codeAfter,

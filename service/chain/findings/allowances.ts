@@ -5,6 +5,7 @@ import { type Approval, approvalOf, encodeExecution, type Hex, toHex } from "exe
 import type { Finding } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
 import { hexToBigInt, size, sliceHex } from "viem/utils";
+import { min } from "../../flow/bigint.ts";
 import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { callGas } from "../simulation/meter.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
@@ -35,7 +36,7 @@ export async function findAllowances(
     const amounts = limits.flatMap((limit, index) =>
       limit.of === each ? [readLimit(limit, answers[index], block)] : [],
     );
-    const left = amounts.reduce((least, amount) => (amount < least ? amount : least));
+    const left = amounts.reduce(min);
     if (left === 0n) return [];
     const { at, spender, amountAt } = each;
     const message = `${spender} can still take up to ${left} base units of later payments`;

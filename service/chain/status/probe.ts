@@ -7,6 +7,7 @@ import type { Hex } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
 import { probe } from "executable-address-contracts";
 import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem/utils";
+import { min } from "../../flow/bigint.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { AtBlock } from "../rpc/chain-rpc.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
@@ -155,4 +156,4 @@ export async function countOnce(
  * address.
  */
 export const coinOf = (holdings: readonly Holding[]): bigint =>
-  holdings.reduce((least, { native }) => (native < least ? native : least), holdings[0]!.native);
+  holdings.map(({ native }) => native).reduce(min);

@@ -10,6 +10,7 @@ import type { Hex } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
 import { encodeViewCall } from "../../chain/rpc/chain-rpc.ts";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
+import { max, min } from "../../flow/bigint.ts";
 import { hourMs } from "../../flow/days.ts";
 import { lowerMedian, upperMedian } from "../../flow/median.ts";
 
@@ -122,14 +123,6 @@ export function bumpFee(
 /** Adds 12.5 %, rounded up, but at least one wei. */
 function raised(value: bigint): bigint {
   return value + max((value + 7n) / 8n, 1n);
-}
-
-export function min(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
-}
-
-export function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
 }
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";

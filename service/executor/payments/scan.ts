@@ -23,13 +23,13 @@ import {
   readHoldings,
 } from "../../chain/status/probe.ts";
 import { newOpenSearch, type OpenSearch } from "../../events/open-records.ts";
+import { max } from "../../flow/bigint.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Created } from "../../store/find-records.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../ledger/jobs.ts";
-import { max } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { severalInTurn } from "./vaults.ts";
 

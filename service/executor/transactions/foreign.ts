@@ -24,12 +24,13 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import { agreed, listAnswers } from "../../chain/rpc/view.ts";
 import { nonceCall, type Spender, spendersIn, transactionsCall } from "../../chain/used-nonces.ts";
+import { min } from "../../flow/bigint.ts";
 import { dayOf, daySeconds, midnightAfter } from "../../flow/days.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { waitUntil } from "../ledger/postpone.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
 import { noAccount } from "../ledger/spending.ts";
-import { computeCost, min } from "../money/fees.ts";
+import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { readNonces } from "./nonces.ts";
 import { gasMax, type SendMemory } from "./send.ts";

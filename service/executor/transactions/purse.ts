@@ -5,6 +5,7 @@ import { size } from "viem/utils";
 import { transactionGasMin } from "../../chain/execution-gas.ts";
 import { ChainUnavailable, quantity } from "../../chain/rpc/json-rpc.ts";
 import { listAnswers, readAnswers } from "../../chain/rpc/view.ts";
+import { max } from "../../flow/bigint.ts";
 import { lowerMedian, upperMedian } from "../../flow/median.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import {
@@ -17,7 +18,6 @@ import {
   findDemandedPrice,
   gasPriceCall,
   isFree,
-  max,
   mergeDataFees,
   parseDataFee,
   parseNextBaseFee,

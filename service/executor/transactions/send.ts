@@ -6,8 +6,9 @@ import { keccak256 } from "viem/utils";
 import type { Call } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { RelayAnswer, Relays } from "../../chain/rpc/relays.ts";
+import { max, min } from "../../flow/bigint.ts";
 import type { NewPurpose, Purpose, Share } from "../ledger/purposes.ts";
-import { bumpFee, computeCost, type Fee, max, min } from "../money/fees.ts";
+import { bumpFee, computeCost, type Fee } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { type NonceMemory, openNonceMemory } from "./nonces.ts";
 import {
