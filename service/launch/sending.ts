@@ -1,5 +1,5 @@
 // Sends a launch's transactions, and waits until they are mined. Sends a transaction again if the
-// endpoint has lost it. Raises the fee if the transaction is not mined.
+// endpoint has lost it. Raises the fee (sign.ts) if the transaction is not mined.
 //
 // No step takes effect twice. Each transaction uses the nonce after the newest mined transaction.
 // All pending transactions have the same nonce, so at most one can be mined. The launch does not
@@ -10,8 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
 import { findFirstBlock, isSame, toQuantity } from "executable-address/status";
 import { deterministicDeployer } from "executable-address-contracts";
-import { privateKeyToAccount } from "viem/accounts";
-import { formatGwei, keccak256, parseTransaction } from "viem/utils";
+import { keccak256, parseTransaction } from "viem/utils";
 import { StepError } from "../chain/bring.ts";
 import type { ChainRpc } from "../chain/rpc/chain-rpc.ts";
 import {
@@ -24,9 +23,7 @@ import {
 } from "../chain/rpc/json-rpc.ts";
 import { classifyError } from "../chain/rpc/node-errors.ts";
 import { nonceCall, spendersIn, transactionsCall } from "../chain/used-nonces.ts";
-import { bumpFee, type Fee, type FeePolicy, suggestFee } from "../executor/money/fees.ts";
 import type { Receipt } from "../executor/transactions/receipt.ts";
-import { min } from "../flow/bigint.ts";
 import {
   changeSent,
   codeAfter,
@@ -37,20 +34,15 @@ import {
   type Sent,
   signedFor,
 } from "./journal.ts";
+import { feeOf, raise, type Signing, storeNew } from "./sign.ts";
 
-export type Sending = {
-  key: Hex;
-  journal: Journal;
-  /** Sends a request to the first endpoint, or to the next one if the first fails. */
-  request: ChainRpc["request"];
+export type Sending = Signing & {
   /**
    * Reads a receipt. Returns undefined unless at least two endpoints return the same receipt. If
    * the chain has only one endpoint, its receipt is sufficient.
    */
   readReceipt(hash: Hex): Promise<Receipt | undefined>;
-  fees: FeePolicy;
   pollMs: number;
-  report: (line: string) => void;
 };
 
 /**
@@ -108,24 +100,6 @@ async function send(sending: Sending, raw: Hex): Promise<Hex> {
   const sent = stored ?? (await storeNew(sending, raw));
   report(`sending ${describeSent(sent)}`);
   return awaitMined(sending, sent);
-}
-
-/**
- * Stores a transaction. If the fee exceeds the maximum, signs the transaction again with a lower
- * fee.
- */
-async function storeNew(sending: Sending, raw: Hex): Promise<Sent> {
-  const { journal, fees } = sending;
-  const { nonce = 0, type } = parseTransaction(raw);
-  const { maxFee, priorityFee } = feeOf(raw);
-  const perGasMax = fees.perGasMax;
-  if (type === "eip1559" && maxFee > perGasMax) {
-    const priority = min(priorityFee, perGasMax);
-    return signStored(sending, raw, { maxFee: perGasMax, priorityFee: priority });
-  }
-  const sent = { hash: keccak256(raw), raw, nonce, mined: null };
-  await journal.save({ sent: [...journal.state.sent, sent] });
-  return sent;
 }
 
 /** @throws if the mined transaction may have had an effect */
@@ -209,17 +183,8 @@ async function wait<Result>(
   );
 }
 
-/**
- * If a transaction is not mined within `patienceBlocks`, its fee is raised. At most `signaturesMax`
- * versions of a transaction are signed.
- */
+/** If a transaction is not mined within this number of blocks, its fee is raised. */
 const patienceBlocks = 10;
-const signaturesMax = 10;
-/**
- * The maximum fee as a multiple of the first fee. There is a limit because endpoints can return
- * wrong base fees.
- */
-const raiseFactorMax = 10n;
 /**
  * If the nonce is used but has no receipt, the launch searches for another transaction with this
  * nonce. The search starts after `lagPolls` (10 s). The launch fails after `lagPollsMax` (3
@@ -305,54 +270,6 @@ async function broadcast({ request }: Sending, { raw }: Sent): Promise<boolean> 
     if (kind === "already_known" || kind === "nonce_used") return true;
     throw new SendRefused({ code, message, data });
   }
-}
-
-/** Signs a transaction again with a higher fee, or returns why this is not possible. */
-async function raise(sending: Sending, sent: Sent, { baseFee }: Block): Promise<Sent | string> {
-  const { journal, request, fees, report } = sending;
-  const own = signedFor(journal.state, sent.nonce);
-  const { gas = 0n, value = 0n } = parseTransaction(sent.raw);
-  const old = feeOf(sent.raw);
-  const lowest = own.map(({ raw }) => feeOf(raw).maxFee).reduce(min);
-  const highest = lowest * raiseFactorMax;
-  const policy = { ...fees, perGasMax: min(highest, fees.perGasMax) };
-  const suggested = quantity(await request("eth_maxPriorityFeePerGas", []).catch(() => "0x0"));
-  const fee = bumpFee(old, suggestFee(baseFee, suggested, policy).fee, baseFee, policy);
-  const gwei = (wei: bigint) => `${formatGwei(wei)} gwei`;
-  if (!fee || own.length >= signaturesMax) {
-    return (
-      `offers ${gwei(old.maxFee)} per gas, the base fee is ${gwei(baseFee)}, and the highest ` +
-      `allowed fee is ${gwei(policy.perGasMax)}: the transaction waits until the base fee falls`
-    );
-  }
-  const has = quantity(await request("eth_getBalance", [journal.state.wallet, "latest"]));
-  const needs = gas * fee.maxFee + value;
-  if (has < needs) {
-    return `needs ${needs} wei at ${gwei(fee.maxFee)} per gas, but the wallet has ${has} wei`;
-  }
-  const raised = await signStored(sending, sent.raw, fee);
-  report(
-    `raised the fee from ${gwei(old.maxFee)} to ${gwei(fee.maxFee)}: ${describeSent(raised)} ` +
-      `replaces ${sent.hash}`,
-  );
-  return raised;
-}
-
-function feeOf(raw: Hex): Fee {
-  const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = parseTransaction(raw);
-  return { maxFee: maxFeePerGas, priorityFee: maxPriorityFeePerGas };
-}
-
-/** Signs a transaction again with another fee, and stores the new version. */
-async function signStored({ key, journal }: Sending, raw: Hex, fee: Fee): Promise<Sent> {
-  const { chainId, nonce = 0, to, data, gas, value } = parseTransaction(raw);
-  const signed = await privateKeyToAccount(key).signTransaction({
-    ...{ type: "eip1559", chainId: chainId!, nonce, gas, value, to, data },
-    ...{ maxFeePerGas: fee.maxFee, maxPriorityFeePerGas: fee.priorityFee },
-  });
-  const sent = { hash: keccak256(signed), raw: signed, nonce, mined: null };
-  await journal.save({ sent: [...journal.state.sent, sent] });
-  return sent;
 }
 
 /** @throws {NonceTaken} if a transaction that is not from the launch has used the nonce */
