@@ -89,14 +89,14 @@ export async function decidePoll(
   memory: PollMemory & ScanMemory & { pace: BlockPace; follow: FollowMemory },
   nowSeconds: number,
 ): Promise<PollKind> {
-  const { ledger, chain, hasWebSocket } = parts;
+  const { ledger, chain, hasWebSocket, tuning } = parts;
   const { last, pace, sleep, scan } = memory;
   if (!last.isQuiet || (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length > 0) {
     sleep.isAsleep = false;
     return "pass";
   }
   const nowMs = parts.clock();
-  if (!hasWebSocket && nowMs < pace.expectedMs()) return "skip";
+  if (!hasWebSocket && nowMs < pace.expectedMs(tuning.pollMs)) return "skip";
   if (sleep.isAsleep || nowMs - sleep.searchedMs >= searchEveryMs) {
     sleep.searchedMs = nowMs;
     const isOpen = !(await isClosed(parts, sleep, nowSeconds));

@@ -92,11 +92,11 @@ export type Memory = {
   UnknownNonces;
 
 export function openMemory(parts: Parts): Memory {
-  const { chain, endpoints, relays, report, clock, sleep, tuning } = parts;
+  const { chain, endpoints, relays, report, clock, sleep } = parts;
   return {
     network: openNetwork(chain.chainId, endpoints, report, { clock, sleep }),
     relays: openRelays(chain.chainId, relays, report, { clock, sleep }),
-    pace: openBlockPace(tuning.pollMs),
+    pace: openBlockPace(),
     follow: openFollowMemory(),
     lease: { fence: undefined, isUnchanged: openLeaseWatch(clock) },
     clock: undefined,

@@ -8,13 +8,17 @@ export type BlockPace = {
   /**
    * Returns when to request the next block, or 0 if this cannot be predicted. The result is a time
    * on the same clock as `nowMs`.
+   *
+   * @param pollMs the interval at which the caller requests blocks
    */
-  expectedMs(): number;
+  expectedMs(pollMs: number): number;
   /**
    * Returns the lowest possible timestamp of the next block, in Unix seconds. Returns 0 if no block
    * was recorded.
+   *
+   * @param pollMs as in {@link BlockPace.expectedMs}
    */
-  nextSeconds(): number;
+  nextSeconds(pollMs: number): number;
 };
 
 /**
@@ -28,31 +32,38 @@ const pollsMin = 3;
 /** The next block is requested earlier than predicted, by this fraction of the poll interval. */
 const earlier = 0.1;
 
-export function openBlockPace(pollMs: number): BlockPace {
+/**
+ * A block interval by the chain's clock and by this host's clock. The host's interval can be too
+ * short by one poll interval. With this correction, the shorter interval is used.
+ */
+type Spacing = { chainMs: number; hostMs: number };
+
+export function openBlockPace(): BlockPace {
   let last: Seen | undefined;
-  let spacingsMs: number[] = [];
+  let spacings: Spacing[] = [];
+  const spacingsMs = (pollMs: number) =>
+    spacings.map(({ chainMs, hostMs }) => Math.min(chainMs, hostMs + pollMs));
   return {
     note({ number, hash, timestamp }, nowMs) {
       if (last?.hash === hash) return;
       const blocks = number - (last?.number ?? number);
       if (last && blocks > 0) {
-        // The interval is measured by the chain's clock and by this host's clock. The shorter
-        // result is used.
         const chainMs = ((timestamp - last.timestamp) * 1000) / blocks;
-        const spacingMs = Math.min(chainMs, (nowMs - last.atMs) / blocks + pollMs);
-        spacingsMs = [...spacingsMs, spacingMs].slice(-spacingsMax);
-      } else spacingsMs = [];
+        const hostMs = (nowMs - last.atMs) / blocks;
+        spacings = [...spacings, { chainMs, hostMs }].slice(-spacingsMax);
+      } else spacings = [];
       last = { number, hash, timestamp, atMs: nowMs };
     },
-    expectedMs() {
-      const shortest = Math.min(...spacingsMs);
-      const isEven = Math.max(...spacingsMs) <= shortest * unevenMax;
-      const isKnown = spacingsMs.length === spacingsMax && isEven;
+    expectedMs(pollMs) {
+      const knownMs = spacingsMs(pollMs);
+      const shortest = Math.min(...knownMs);
+      const isEven = Math.max(...knownMs) <= shortest * unevenMax;
+      const isKnown = knownMs.length === spacingsMax && isEven;
       if (!last || !isKnown || shortest < pollMs * pollsMin) return 0;
       return last.atMs + shortest - pollMs * earlier;
     },
-    nextSeconds() {
-      const spacing = spacingsMs.length === 0 ? 0 : Math.min(...spacingsMs);
+    nextSeconds(pollMs) {
+      const spacing = spacings.length === 0 ? 0 : Math.min(...spacingsMs(pollMs));
       return last ? last.timestamp + Math.max(1, Math.floor(spacing / 1000)) : 0;
     },
   };

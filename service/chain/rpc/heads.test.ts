@@ -40,9 +40,9 @@ async function pass(ms: number): Promise<void> {
  * Subscribes to the chain's loop in the same way as an event stream. `stop` ends the subscription.
  * `numbers` contains the block numbers that were read.
  */
-function follower({ heads }: ReturnType<typeof node>) {
+function follower({ heads }: ReturnType<typeof node>, pollMs = 1_000) {
   const numbers: number[] = [];
-  const loop = openChainLoop(heads, 1_000);
+  const loop = openChainLoop(heads, pollMs);
   const stop = loop.subscribe(async () => {
     numbers.push((await loop.readHead()).number);
   });
@@ -118,7 +118,28 @@ describe("a read of the newest block", () => {
     stop();
   });
 
-  test("requests a newer block if a call fails at a block that the executor reported", async () => {
+  test("measures block intervals by the loop's own poll interval", async () => {
+    const requestsPerBlock = async (pollMs: number) => {
+      const chain = node();
+      const { stop } = follower(chain, pollMs);
+      const mineBlocks = async (count: number) => {
+        for (let i = 0; i < count; i++) {
+          await pass(2_000);
+          chain.mine();
+        }
+      };
+      await mineBlocks(12);
+      const before = chain.asked.times;
+      await mineBlocks(10);
+      stop();
+      return (chain.asked.times - before) / 10;
+    };
+    // A block interval of ten polls is predicted. An interval of two polls is too short.
+    assert.ok((await requestsPerBlock(200)) <= 3);
+    assert.equal(await requestsPerBlock(1_000), 2);
+  });
+
+  test("asks the node for a newer block if a call at the known block fails", async () => {
     const { asked, heads, block, mine } = node();
     heads.note(block());
     mine();

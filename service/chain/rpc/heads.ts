@@ -38,15 +38,13 @@ export type Heads = {
  * immediately.
  */
 export const headMsMax = 100;
-/** The poll interval of the loops that call `readNext`, for {@link openBlockPace}. */
-const paceMs = 1_000;
 
 /**
  * @param now milliseconds of a monotonic clock
  * @param source names the chain and its endpoints in errors
  */
 export function openHeads(request: Request, now: () => number, source = "the chain"): Heads {
-  const pace = openBlockPace(paceMs);
+  const pace = openBlockPace();
   let newest: Promise<BlockReference> | undefined;
   let failed: { pending: Promise<BlockReference>; atMs: number } | undefined;
   let seen: { hash?: Hex; atMs: number; isReported: boolean } = { atMs: 0, isReported: false };
@@ -82,7 +80,7 @@ export function openHeads(request: Request, now: () => number, source = "the cha
       // The executor polls at other times than this loop, so its reports can be two polls late. If
       // the executor reported the last block, the loop waits for two more polls.
       const patienceMs = seen.isReported ? 2 * pollMs : 0;
-      const isExpected = now() >= pace.expectedMs() + patienceMs;
+      const isExpected = now() >= pace.expectedMs(pollMs) + patienceMs;
       return read(isExpected ? pollMs + patienceMs : Number.POSITIVE_INFINITY);
     },
     subscribe(onOther) {

@@ -253,7 +253,7 @@ type Simulated = { call: { from: Hex; gas: Hex; value?: Hex }; balance: bigint }
 type Surroundings = { perGas: bigint; block: { time: Hex; baseFeePerGas: Hex }; number: Hex };
 
 export function surroundingsOf(
-  { view, memory, nowSeconds }: Pass<{ pace: BlockPace }>,
+  { parts, view, memory, nowSeconds }: Pass<{ pace: BlockPace }>,
   purse: Purse,
 ): Surroundings {
   const { nextBaseFee, suggested } = purse;
@@ -261,7 +261,7 @@ export function surroundingsOf(
     perGas: nextBaseFee + suggested.priorityFee,
     number: toQuantity(view.head.number + 1),
     block: {
-      time: toQuantity(Math.max(nowSeconds, memory.pace.nextSeconds())),
+      time: toQuantity(Math.max(nowSeconds, memory.pace.nextSeconds(parts.tuning.pollMs))),
       baseFeePerGas: toQuantity(nextBaseFee),
     },
   };
