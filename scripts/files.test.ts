@@ -123,6 +123,24 @@ describe("the source files", () => {
     assert.deepEqual(wrong, []);
   });
 
+  test("the table of service/executor/README.md names exactly the executor's files", () => {
+    const folder = "service/executor";
+    const page = readFileSync(join(root, folder, "README.md"), "utf8");
+    const rows = [...page.matchAll(/^\| (`.*?`) \| (.*) \|$/gm)];
+    const wordsOf = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, word]) => word!);
+    // A row about a folder describes the folder's files, whose names have no extension there.
+    const named = rows.flatMap(([, paths, description]) =>
+      paths!.endsWith("/`")
+        ? wordsOf(description!).map((name) => `${folder}/${paths!.slice(1, -1)}${name}.ts`)
+        : wordsOf(paths!).map((path) => `${folder}/${path}`),
+    );
+    const own = sources.filter(
+      (path) =>
+        path.startsWith(`${folder}/`) && !path.startsWith(`${folder}/test/`) && !isTest(path),
+    );
+    assert.deepEqual(named.toSorted(), own.toSorted());
+  });
+
   test("no file has a vague name", () => {
     const vague = files.filter((path) =>
       /(^|\/)(utils?|helpers?|common|misc|lib)(\.|\/)/.test(path),
