@@ -173,6 +173,22 @@ describe("the API", () => {
     await broken.close();
   });
 
+  test("logs no error for a 503 that states its reason, however often it is sent", async () => {
+    const stopping = await startApp({ draining: AbortSignal.abort() });
+    const { apiKey } = await stopping.newKey();
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const path = "/v1/address/create";
+    const made = stopping.app.inject({ method: "POST", url: path, headers, payload: newIntent() });
+    const { address } = (await made).json();
+    for (let i = 0; i < 3; i++) {
+      const response = await stopping.app.inject(`/v1/address/${address}/events`);
+      assert.equal(response.statusCode, 503);
+      assert.match(response.json().error.message, /the server is shutting down/);
+    }
+    assert.deepEqual(stopping.logged, []);
+    await stopping.close();
+  });
+
   test("returns 408 `request_timeout` if the headers arrive too late", async () => {
     const strict = await startApp({ limits: { headersMsMax: 100 } });
     const port = await listen(strict);

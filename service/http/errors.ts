@@ -134,11 +134,11 @@ export const errorDetails = object({
 export const errorBody = object({ error: errorDetails });
 
 /**
- * `headers` contains all headers except the CORS headers. `body` is the JSON text. `isOurs` is true
- * if the error is the service's fault. The service logs its own faults, and the response contains
- * no details about them.
+ * `headers` contains all headers except the CORS headers. `body` is the JSON text. `isFault` is
+ * true for a fault of the service, its database, or a node. The caller must log a fault, because
+ * the response contains no details. A 503 that states its reason, such as overload, is no fault.
  */
-type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
+type ErrorAnswer = { status: number; headers: Headers; body: string; isFault: boolean };
 
 export const issuesPerResponseMax = 20;
 
@@ -156,7 +156,7 @@ export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer 
     status,
     headers: { "content-type": jsonType, ...noStore, ...noSniff, ...refusal.headers },
     body: JSON.stringify(body),
-    isOurs: status >= 500,
+    isFault: status >= 500 && !statesReason(error),
   };
 }
 
@@ -177,13 +177,19 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
   return new Refusal("internal_error", "an internal error occurred and was logged");
 }
 
-/**
- * Returns the refusal for a proof that could not be created. Includes the error's message only if
- * the library wrote it. A node's message can contain its host name.
- */
+/** Returns whether the response to `error` contains the error's message. */
+const statesReason = (error: unknown): boolean =>
+  error instanceof Refusal || (error instanceof ProofError && isFromLibrary(error));
+
+/** Returns whether the library wrote the message. A node's message can contain its host name. */
+const isFromLibrary = ({ cause }: ProofError): boolean =>
+  !(cause instanceof Error) || cause instanceof ProofError;
+
+/** Returns the refusal for a proof that could not be created. */
 function unproved(error: ProofError): Refusal {
-  const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
-  const reason = isOurs ? error.message : "no RPC endpoint returned a proof at this block";
+  const reason = isFromLibrary(error)
+    ? error.message
+    : "no RPC endpoint returned a proof at this block";
   return unavailable(`no valid proof is available: ${reason}`, 2, "unproved");
 }
 

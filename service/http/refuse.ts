@@ -20,7 +20,7 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
     const isCut = request.raw.destroyed && !request.raw.complete;
     const answer = toAnswer(isCut ? cutOff(request) : error, request);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
-    if (answer.isOurs) {
+    if (answer.isFault) {
       logLimited(kindOfError(error), (leftOut) => {
         log.error({ err: error, requestId: request.id, leftOut }, "request failed");
       });

@@ -48,6 +48,7 @@ describe("GET /v1/address/{address}/proof", () => {
     const { code, message } = answer.json().error;
     assert.deepEqual([answer.statusCode, code], [503, "unproved"]);
     assert.match(message, /the node has no block 999999/);
+    assert.doesNotMatch(server.logged.join(), /request failed/);
   });
 
   test("returns 503 `unproved` if the node's proof is invalid or missing", async () => {
