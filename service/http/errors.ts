@@ -181,9 +181,12 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 const statesReason = (error: unknown): boolean =>
   error instanceof Refusal || (error instanceof ProofError && isFromLibrary(error));
 
-/** Returns whether the library wrote the message. A node's message can contain its host name. */
+/**
+ * Returns whether the library wrote the message. The library can quote the message of a cause. A
+ * node's message can contain its host name.
+ */
 const isFromLibrary = ({ cause }: ProofError): boolean =>
-  !(cause instanceof Error) || cause instanceof ProofError;
+  cause instanceof ProofError ? isFromLibrary(cause) : !(cause instanceof Error);
 
 /** Returns the refusal for a proof that could not be created. */
 function unproved(error: ProofError): Refusal {

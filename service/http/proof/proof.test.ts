@@ -74,6 +74,21 @@ describe("GET /v1/address/{address}/proof", () => {
     }
   });
 
+  test("returns 503 `unproved` without the node's message, which is only in the log", async () => {
+    const error = { code: -32000, message: "no backend at node-7.internal" };
+    const node = await startProxy(world.rpcUrl, ({ id, method }, answer) =>
+      method === "eth_getProof" ? { id, jsonrpc: "2.0", error } : answer,
+    );
+    const app = await startApp({ chains: chainsAt(world, node.url) });
+    const { address } = await keepRecord(app, await world.newRecord());
+    const answer = await get(address, "", app);
+    assert.equal(answer.json().error.code, "unproved");
+    assert.doesNotMatch(answer.body, /node-7/);
+    assert.match(app.logged.join(), /no backend at node-7\.internal/);
+    await app.close();
+    node.stop();
+  });
+
   test("returns a proof that a page can verify with only the block's hash", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const open = await get(record.address);
