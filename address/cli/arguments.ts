@@ -48,5 +48,5 @@ export function countOption({ one }: Options, name: "quorum" | "confirmations") 
   const text = one[name];
   if (text === undefined) return undefined;
   if (/^[0-9]{1,6}$/.test(text)) return Number(text);
-  throw new Misuse(`--${name}: expected an integer below 1000000, found ${text}`);
+  throw new Misuse(`--${name}: expected an integer from 0 to 999999, found ${text}`);
 }

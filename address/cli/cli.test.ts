@@ -53,7 +53,10 @@ describe("executable-address", () => {
       [["status", intent], /missing --rpc, the URL of a node/],
       [["salt", "order-1"], /_REFERENCE_KEY: expected svc_ref_ .* digits, found 8 characters\n/],
       [["rebuild", "0x12"], /expected the hash of a transaction, found "0x12"/],
-      [["status", intent, "--rpc", "x", "--quorum", "two"], /--quorum: .*below 1000000, found two/],
+      [
+        ["status", intent, "--rpc", "x", "--quorum", "two"],
+        /--quorum: .*from 0 to 999999, found two/,
+      ],
     ];
     for (const [args, sentence] of misuses) {
       const { status, err } = await run(args, "", { EXECUTABLE_ADDRESS_REFERENCE_KEY: "mistyped" });

@@ -169,8 +169,8 @@ export async function countRequested(
 }
 
 /**
- * Returns the position of the last address whose requested amount is part of the daily sums. The
- * position is in the list of addresses. Locks the row that stores this position.
+ * Returns the last address, in the order of the list of addresses, whose requested amount is part
+ * of the daily sums. Locks the row that stores this position.
  */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db

@@ -37,7 +37,7 @@ const searchEveryMs = 10_000;
  * timestamp could put the chain to sleep.
  */
 const closedMs = 60_000;
-/** After late money arrives, the chain stays awake for this time to confirm the payment. */
+/** How long the chain is not put to sleep after late money arrives, so that it is confirmed. */
 const paidMs = 1_200_000;
 
 /** Times are in milliseconds of a monotonic clock. */

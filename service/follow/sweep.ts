@@ -7,7 +7,7 @@
 // The limits of a provider do not stop the scan. If an endpoint refuses a range of blocks, smaller
 // parts are requested and saved. A single block becomes a gap if refusals leave too few endpoints
 // for a quorum. The cursor moves past a gap. Payments may be missing, so the balances of all
-// records are read.
+// records of the chain are read.
 //
 // If one query cannot contain all unread blocks, the newest blocks are read first. New payments
 // then do not wait for the older blocks. The logs of the newest blocks only schedule reads of
@@ -37,8 +37,8 @@ const uncorroboratedBlocksMax = 256;
  */
 const tipBlocksMax = 32;
 /**
- * The endpoints are behind if their newest block is at most this far below the newest anchor. If
- * the difference is larger, the chain was reset or the anchor was wrong.
+ * Endpoints are behind if their newest block is below the newest anchor by at most this number of
+ * blocks. If the difference is larger, the chain was reset or the anchor was wrong.
  */
 const lagBlocksMax = 64;
 /** The maximum number of ranges near the newest block that a sweep reads before older blocks. */

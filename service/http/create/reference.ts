@@ -169,11 +169,11 @@ export const createInput = z.strictObject({
       "The account's own name for the address, such as an order number: 1 to " +
         `${referenceCharactersMax} printable characters, after the service has trimmed and ` +
         "normalized them to NFC. Only the account can see it. If an API key sends an intent " +
-        "without a salt, the salt is derived from the reference, so a repeated request returns " +
-        "the same address. To change the reference of an address, create the same intent again " +
-        "with the new reference. A client ID can set a reference only for an address that it " +
-        "creates. Lists and events show references of client IDs as " +
-        "`claimedReference`.",
+        "without a salt and without `again`, the service derives the salt from the reference. A " +
+        "repeated request then returns the same address. To change the reference of an address, " +
+        "create the same intent again with the new reference. A client ID can set a reference " +
+        "only for an address that it creates. In lists and events, such a reference is in the " +
+        "field `claimedReference`.",
     ),
   again: z
     .literal("true")

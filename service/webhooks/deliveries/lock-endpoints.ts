@@ -24,8 +24,8 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 /**
  * Returns SQL for the time at which an endpoint is due again after its turn. The result is the
  * earliest due time of the endpoint's waiting deliveries, but not earlier than now. Endpoints are
- * served in the order of their due times. If the result could be in the past, an endpoint with many
- * overdue deliveries would precede endpoints that have waited longer.
+ * served in the order of their due times. With due times in the past, an endpoint with many overdue
+ * deliveries would be served before endpoints that have waited longer.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end

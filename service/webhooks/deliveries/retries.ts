@@ -41,7 +41,7 @@ export const outageFailures = 2;
  * skips deliveries with only one attempt left, so that repeated outages do not exhaust the
  * attempts.
  *
- * @returns true if more such deliveries may be waiting
+ * @returns true if more deliveries of the endpoint may have to be set due
  */
 export async function releaseBacklog(
   transaction: Transaction<Tables>,

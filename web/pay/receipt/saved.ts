@@ -32,12 +32,13 @@ export class NoAnswer extends Error {
   }
 }
 
-/** @throws {NoAnswer} if the service returns an error */
+/** @throws {NoAnswer} if the service returns an error, or an answer that is not JSON */
 export async function fetchReceipt(address: string): Promise<OpenedReceipt> {
   const get = async (path: string) => {
     const answer = await fetch(`/v1${path}`);
-    if (!answer.ok) throw new NoAnswer(answer.status);
-    return answer.json();
+    const body: unknown = answer.ok ? await answer.json().catch(() => undefined) : undefined;
+    if (body === undefined) throw new NoAnswer(answer.status);
+    return body;
   };
   const at = `/address/${encodeURIComponent(address)}`;
   const [record, answer, chains] = await Promise.all([
