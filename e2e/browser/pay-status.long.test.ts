@@ -129,7 +129,7 @@ describe("the status on the payment page", () => {
     await page.goto(`${site}/a/${record.address}`);
     const { symbol } = token;
     await page.getByText(`Only 10 of 25 ${symbol} arrived. This payment expired`).waitFor();
-    await page.getByText("Anyone can send it there.").waitFor();
+    await page.getByText("Anyone can send it there, but nowhere else.").waitFor();
     assert.equal(await page.getByText("within minutes").count(), 0, "no executor runs");
     const awaited = page.locator("figure.flow .flow-awaited");
     await awaited.waitFor();

@@ -226,7 +226,7 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
       <div className="ask-all">
         <Notice
           tone={isWarning ? "warn" : "plain"}
-          title={isWarning ? say("notOffered") : undefined}
+          title={isWarning && !isStuck ? say("notOffered") : undefined}
         >
           {isCovered && <p>{say("lookFirst")}</p>}
           {doubts.map((doubt) => (
