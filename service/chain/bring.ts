@@ -32,8 +32,8 @@ import {
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { estimateGas, getBalance, getChainId, getCode } from "viem/actions";
-import { concat, isHex, keccak256 } from "viem/utils";
-import { describeOtherCode, forkFault, missingPeriphery, peripheryNames } from "./check.ts";
+import { concat, isHex } from "viem/utils";
+import { codeFault, forkFault, missingPeriphery, peripheryNames } from "./check.ts";
 import { transactionGasMin } from "./execution-gas.ts";
 import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused } from "./rpc/json-rpc.ts";
@@ -156,12 +156,9 @@ export function revertDataOf(error: unknown): Hex | undefined {
 }
 
 async function assertFactory(reader: Client): Promise<void> {
-  const code = await getCode(reader, { address: factoryAddress });
-  const codeHash = code && keccak256(code);
-  if (codeHash !== factoryCodeHash) {
-    const factory = { address: factoryAddress, codeHash: factoryCodeHash };
-    throw new Error(describeOtherCode(factory, codeHash ?? "no code"));
-  }
+  const code = (await getCode(reader, { address: factoryAddress })) ?? "0x";
+  const fault = codeFault({ address: factoryAddress, codeHash: factoryCodeHash }, code);
+  if (fault) throw new Error(fault);
 }
 
 const found = (address: string, wasThere: boolean): Deployment => ({

@@ -76,17 +76,18 @@ async function runs(rpc: ChainRpc, data: Hex): Promise<boolean> {
 }
 
 async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | undefined> {
-  const { address, codeHash } = factory;
+  const { address } = factory;
   const code = hexData(await rpc.request("eth_getCode", [address, "latest"]));
   if (code === "0x") return `there is no factory at ${address}: deploy it with admin chain bring`;
-  const found = keccak256(code);
-  if (found === codeHash) return undefined;
-  return describeOtherCode(factory, found);
+  return codeFault(factory, code);
 }
 
-/** Says that the code at the factory's address is not the factory's. */
-export const describeOtherCode = ({ address, codeHash }: Factory, found: string): string =>
-  `the code at ${address} is not the factory's: expected the code hash ${codeHash}, found ${found}`;
+/** Returns an error message if `code`, the code at the factory's address, is not the factory's. */
+export function codeFault({ address, codeHash }: Factory, code: Hex): string | undefined {
+  const found = code === "0x" ? "no code" : keccak256(code);
+  if (found === codeHash) return undefined;
+  return `${address}: expected the factory's code with the hash ${codeHash}, found ${found}`;
+}
 
 export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];
 

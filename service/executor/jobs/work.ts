@@ -1,8 +1,7 @@
 // Handles due jobs: decides between execution and recovery, forms batches, and sends transactions.
 // A job that keeps failing delays other jobs only by its balance reads and simulations.
 
-import { keccak256 } from "viem/utils";
-import { describeOtherCode } from "../../chain/check.ts";
+import { codeFault } from "../../chain/check.ts";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
@@ -142,11 +141,9 @@ async function canAnyAfford(keys: readonly SendingKey[], size: Size): Promise<bo
 async function assertFactory({ parts, memory, view }: Pass<FactoryMemory>): Promise<void> {
   if (memory.factory.isThere) return;
   const [answer] = await view.read([{ method: "eth_getCode", params: [parts.factory, view.at] }]);
-  const found = keccak256(hexData(resultOf(answer, "eth_getCode")));
-  if (found !== parts.factoryCodeHash) {
-    const factory = { address: parts.factory, codeHash: parts.factoryCodeHash };
-    throw new Error(describeOtherCode(factory, found));
-  }
+  const code = hexData(resultOf(answer, "eth_getCode"));
+  const fault = codeFault({ address: parts.factory, codeHash: parts.factoryCodeHash }, code);
+  if (fault) throw new Error(fault);
   memory.factory.isThere = true;
 }
 
