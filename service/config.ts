@@ -89,7 +89,7 @@ function executorSettings({ read, optional, secret }: Readers) {
   const executorMirrors = optional("EXECUTOR_MIRRORS", mirrorList);
   const payers = oneOf(["sponsor", "tips", "both"]);
   const executorPays = read("EXECUTOR_PAYS", payers, executorMirrors ? "tips" : "both");
-  const namedPerDay = read("EXECUTOR_NAMED_TOKENS_PER_DAY", wholeNumber(0, 10_000), 10);
+  const reportedPerDay = read("EXECUTOR_REPORTED_TOKENS_PER_DAY", wholeNumber(0, 10_000), 10);
   return {
     executorKeys: optional("EXECUTOR_KEYS", text("a JSON file of keys")),
     executorKey: secret("EXECUTOR_KEY", privateKey),
@@ -110,7 +110,7 @@ function executorSettings({ read, optional, secret }: Readers) {
      * With `EXECUTOR_PAYS=tips`, the maximum is zero. The executor gets no tip for returning a
      * reported token.
      */
-    executorNamedTokensPerDay: executorPays === "tips" ? 0 : namedPerDay,
+    executorReportedTokensPerDay: executorPays === "tips" ? 0 : reportedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
   };
 }

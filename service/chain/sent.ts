@@ -28,7 +28,7 @@ import { type Holder, readHoldings } from "./status/probe.ts";
  * Unlisted tokens that were found at an address. The tokens' balances were read at `block`. The
  * executor sends the tokens back at `notBefore` (Unix seconds, the chain's clock) or later.
  */
-export type NewNames = {
+export type TokenReport = {
   chainId: number;
   address: Hex;
   tokens: readonly Hex[];
@@ -41,7 +41,7 @@ export type NewNames = {
  * - `over_limit`: the address has too many queued tokens, or its account reached its daily limit
  * - `left_to_owner`: this service does not return the token
  */
-export type NamedFate = "queued" | "failed" | "over_limit" | "left_to_owner";
+export type ReportedFate = "queued" | "failed" | "over_limit" | "left_to_owner";
 
 /** A recovery of one token. `data` is the factory's calldata. */
 type Return = {

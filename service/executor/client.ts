@@ -6,7 +6,7 @@ import { formatAddress, fromHex, type Hex, type Keccak } from "executable-addres
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
-import type { NamedFate, NewNames } from "../chain/sent.ts";
+import type { ReportedFate, TokenReport } from "../chain/sent.ts";
 import type { AddressOf, MovedElsewhere } from "../events/elsewhere/amounts.ts";
 import { hourSeconds } from "../flow/days.ts";
 import { limitLogs } from "../flow/log-limit.ts";
@@ -17,9 +17,9 @@ import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import { findJobs, hintJobs } from "./ledger/jobs.ts";
 import { findLease, openRunningCheck } from "./ledger/lease.ts";
-import { nameTokens } from "./ledger/named.ts";
 import { isPaused } from "./ledger/pauses.ts";
 import type { Reason } from "./ledger/reasons.ts";
+import { reportTokens } from "./ledger/reported-tokens.ts";
 import { findRecoveredElsewhere } from "./ledger/settlements.ts";
 import { findAccountGas } from "./ledger/spending.ts";
 
@@ -30,7 +30,7 @@ import { findAccountGas } from "./ledger/spending.ts";
 export function openExecutorClient(
   { db }: Pick<Store, "db">,
   log: Pick<Logger, "warn">,
-  namedTokensPerDay: number,
+  reportedTokensPerDay: number,
   nowMs = () => performance.now(),
 ) {
   const findJob = jobFinder(db);
@@ -48,13 +48,13 @@ export function openExecutorClient(
       return running && !paused;
     },
     findReturns: returnsFinder(db, keccak),
-    async nameTokens(named: NewNames): Promise<NamedFate[]> {
-      const { chainId, tokens } = named;
+    async reportTokens(report: TokenReport): Promise<ReportedFate[]> {
+      const { chainId, tokens } = report;
       if (tokens.length === 0) return [];
-      const job = await findJob(named);
-      const isReturned = namedTokensPerDay > 0 && job?.state !== "dropped";
+      const job = await findJob(report);
+      const isReturned = reportedTokensPerDay > 0 && job?.state !== "dropped";
       if (!isReturned || !(await isLed(chainId))) return tokens.map(() => "left_to_owner");
-      return nameTokens(db, named);
+      return reportTokens(db, report);
     },
     readGasSpent: (accountId: string) => findAccountGas(db, accountId),
   };

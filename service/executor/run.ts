@@ -35,7 +35,7 @@ import {
   recallWaitedSeconds,
   searchLateJobs,
 } from "./jobs/late.ts";
-import { type NamedMemory, openNamedMemory, returnNamed } from "./jobs/named.ts";
+import { openReportedMemory, type ReportedMemory, returnReported } from "./jobs/reported-tokens.ts";
 import { type FactoryMemory, openFactoryMemory, work } from "./jobs/work.ts";
 import { type Fence, LeaseLost, type LeaseWatch, openLeaseWatch } from "./ledger/lease.ts";
 import type { Purpose } from "./ledger/purposes.ts";
@@ -85,7 +85,7 @@ export type Memory = {
   LateMemory &
   EstimateMemory &
   ShortageMemory &
-  NamedMemory &
+  ReportedMemory &
   SendMemory &
   ReceiptMemory &
   TraceMemory &
@@ -107,7 +107,7 @@ export function openMemory(parts: Parts): Memory {
     ...openLateMemory(),
     ...openEstimateMemory(),
     ...openShortageMemory(),
-    ...openNamedMemory(),
+    ...openReportedMemory(),
     ...openSendMemory(),
     ...openReceiptMemory(),
     ...openTraceMemory(),
@@ -178,7 +178,7 @@ async function runPass(parts: Parts, memory: Memory, fence: Fence, view: View): 
   });
   // New records are scanned after the jobs, so that a failed scan does not delay known payments.
   const isScanned = await scanNewRecords(pass, blocksBehind);
-  if (!isOld && !isPaused) await returnNamed(pass, keys, budgets, due > 0);
+  if (!isOld && !isPaused) await returnReported(pass, keys, budgets, due > 0);
   const isQuiet = !isOld && blocksBehind === 0 && isScanned && pending.length === 0 && due === 0;
   recordPass(memory, parts.clock(), isQuiet);
 }

@@ -36,8 +36,8 @@ export type ChainSettings = {
   /** The source of the money for executions: the operator's budgets, tips, or both. */
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
-  /** The maximum number of transactions for reported tokens (jobs/named.ts) per account and day. */
-  namedTokensPerDay: number;
+  /** The maximum number of returns of reported tokens per account and day. */
+  reportedTokensPerDay: number;
   /** The executor warns operators if a key has less than this amount in wei. */
   balanceWarnBelow: bigint;
 };

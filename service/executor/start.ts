@@ -33,11 +33,8 @@ export type ExecutorConfig = KeySources & {
   executorGasPerClientIdMax: string;
   executorPays: "sponsor" | "tips" | "both";
   executorBalanceWarn: string;
-  /**
-   * The maximum number of transactions for reported tokens (jobs/named.ts) per account, chain, and
-   * day.
-   */
-  executorNamedTokensPerDay: number;
+  /** The maximum number of returns of reported tokens per account, chain, and day. */
+  executorReportedTokensPerDay: number;
 };
 
 export type Executor = {
@@ -154,7 +151,7 @@ function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
     },
     pays: config.executorPays,
     tipPrices,
-    namedTokensPerDay: config.executorNamedTokensPerDay,
+    reportedTokensPerDay: config.executorReportedTokensPerDay,
     balanceWarnBelow: BigInt(config.executorBalanceWarn),
   };
 }

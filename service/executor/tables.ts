@@ -6,9 +6,11 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 /**
  * The kind of transaction that uses a nonce. `return` is a recovery of one reported token
- * (jobs/named.ts). `fill` is for no address: a zero-value transfer that fills a nonce gap, or a
- * transaction found on chain that is not a call of the factory or is not saved
- * (transactions/foreign.ts).
+ * (jobs/reported-tokens.ts). A `fill` belongs to no address. It is one of these transactions:
+ * - a zero-value transfer that fills a nonce gap
+ * - a transaction found on chain that neither executes nor recovers an address
+ *   (transactions/foreign.ts)
+ * - a transaction found on chain, if only its nonce is saved
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
@@ -207,7 +209,7 @@ export const returnStatements = (): TableStatement[] => [
       where kind = 'recovered'`,
 ];
 
-export function namedStatements(dialect: Dialect): TableStatement[] {
+export function reportedStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
     sql`create table executor_named (chain_id bigint not null, address ${bytes} not null,

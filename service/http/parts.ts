@@ -6,7 +6,7 @@ import type { AddressStatus, ExecutorProgress } from "executable-address/status"
 import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
-import type { NamedFate, NewNames } from "../chain/sent.ts";
+import type { ReportedFate, TokenReport } from "../chain/sent.ts";
 import type { StatusReader } from "../chain/status/reader.ts";
 import type { AddressOf, MovedElsewhere } from "../events/elsewhere/amounts.ts";
 import type { ChainLoop } from "../follow/loop.ts";
@@ -91,7 +91,7 @@ type ExecutorClient = {
    * Asks the executor to return unlisted tokens that a payer reported. Returns the `fate` of each
    * token, in the order of `tokens`. The call is idempotent.
    */
-  nameTokens(named: NewNames): Promise<NamedFate[]>;
+  reportTokens(report: TokenReport): Promise<ReportedFate[]>;
   /**
    * Returns the newest gas costs of an account, with one row per chain and day. The newest day is
    * first. dashboard/answers.ts describes the fields.

@@ -26,7 +26,7 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
     chains,
     statusReader,
     chainLoop,
-    executorClient: openExecutorClient(store, log, config.executorNamedTokensPerDay),
+    executorClient: openExecutorClient(store, log, config.executorReportedTokensPerDay),
     factory,
     keccak,
     publicUrl: config.publicUrl,

@@ -51,7 +51,7 @@ export const rooms: Rooms = {
   "client-ids": { statements: accounts.clientIdStatements },
   returns: { statements: executor.returnStatements },
   lookalikes: { statements: events.lookalikeStatements },
-  named: { statements: executor.namedStatements },
+  named: { statements: executor.reportedStatements },
   balances: { statements: events.balanceStatements },
   "events-elsewhere": { statements: events.elsewhereStatements },
 };

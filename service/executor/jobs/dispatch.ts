@@ -178,9 +178,9 @@ function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   const data = toHex(items.length === 1 ? items[0]! : batchCalldata(items));
   const [first] = ready;
   const { kind, item } = first!;
-  const named =
+  const reported =
     first!.kind === "return" ? { address: item.job.address, token: first!.token } : undefined;
-  return { kind, data, gas, shares: computeShares(batch, perByte), named };
+  return { kind, data, gas, shares: computeShares(batch, perByte), reported };
 }
 
 /**

@@ -9,7 +9,7 @@ import { computeCost, type Size } from "../money/fees.ts";
 import type { Examined } from "../payments/vaults.ts";
 import type { Purse } from "../transactions/purse.ts";
 
-/** What to do with an item: execute it, recover `tokens`, or return a reported token (named.ts). */
+/** The action for an item: execute it, recover `tokens`, or return a reported token. */
 type Act =
   | { kind: "execute" }
   | { kind: "recover"; tokens: readonly Hex[] }

@@ -24,9 +24,9 @@ import * as due from "./due.ts";
 import * as jobs from "./jobs.ts";
 import * as late from "./late.ts";
 import * as lease from "./lease.ts";
-import * as named from "./named.ts";
 import * as pauses from "./pauses.ts";
 import * as purposes from "./purposes.ts";
+import * as reported from "./reported-tokens.ts";
 import * as settlements from "./settlements.ts";
 import * as spending from "./spending.ts";
 
@@ -55,9 +55,9 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     searchOpenRecords: searchOpenRecords.bind(null, db),
     isBlockAwaited: isBlockAwaited.bind(null, db),
     findDueJobs: due.findDueJobs.bind(null, db),
-    takeNamed: named.takeNamed.bind(null, db),
-    postponeNamed: named.postponeNamed.bind(null, db),
-    countReturns: named.countReturns.bind(null, db),
+    takeReported: reported.takeReported.bind(null, db),
+    postponeReported: reported.postponeReported.bind(null, db),
+    countReturns: reported.countReturns.bind(null, db),
     pullLate: late.pullLate.bind(null, db),
     readWaitedSeconds: late.readWaitedSeconds.bind(null, db),
     readHistory: jobs.readHistory.bind(null, db),

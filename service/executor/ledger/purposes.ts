@@ -11,8 +11,8 @@ import type { Payer } from "../money/budgets.ts";
 import type { Fee } from "../money/fees.ts";
 import type { PurposeKind } from "../tables.ts";
 import { type Fence, fenced } from "./lease.ts";
-import { type NamedToken, noteSent } from "./named.ts";
 import type { Reason } from "./reasons.ts";
+import { noteSent, type ReportedToken } from "./reported-tokens.ts";
 
 /**
  * `raw` is the signed transaction. Times are block times in seconds. `isZeroValueTransfer` is true
@@ -35,8 +35,8 @@ export type NewPurpose = {
   gas: number;
   createdAtSeconds: number;
   shares: readonly Share[];
-  /** The reported token (jobs/named.ts) that the transaction sends to `recovery`, if any. */
-  named?: NamedToken | undefined;
+  /** The reported token that the transaction sends to `recovery`, if any. */
+  reported?: ReportedToken | undefined;
 };
 
 /** An address in a transaction, with its share of the gas and the paying account. */
@@ -114,7 +114,7 @@ export async function insertPurpose(
     })
     .execute();
   await insertTransaction(transaction, id, first);
-  if (purpose.named) await noteSent(transaction, fence, purpose.named, id);
+  if (purpose.reported) await noteSent(transaction, fence, purpose.reported, id);
   return purpose.shares.length > 0 ? await engage(transaction, fence, id, purpose) : 0;
 }
 

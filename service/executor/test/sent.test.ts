@@ -17,7 +17,7 @@ import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
 import { openExecutorClient } from "../client.ts";
 import { dropJob } from "../ledger/jobs.ts";
-import { nameTokens } from "../ledger/named.ts";
+import { reportTokens } from "../ledger/reported-tokens.ts";
 
 const { world, store } = await prepare();
 const { client } = world;
@@ -37,13 +37,13 @@ await client.setAutomine(false);
 world.startTicking(100);
 
 /** The daily limit on transactions per account, low enough for tests to reach it soon. */
-const namedTokensPerDay = 3;
+const reportedTokensPerDay = 3;
 const chains = world.chains();
-const executorClient = openExecutorClient(store, pino({ level: "silent" }), namedTokensPerDay);
+const executorClient = openExecutorClient(store, pino({ level: "silent" }), reportedTokensPerDay);
 const api = await startApp({ store, chains: chainsOf(chains), executorClient });
 const running = startCore(store, chains, (core) => ({
   ...core,
-  chain: { ...core.chain, namedTokensPerDay },
+  chain: { ...core.chain, reportedTokensPerDay },
 }));
 after(async () => {
   await running.stop();
@@ -51,7 +51,7 @@ after(async () => {
 });
 
 let clients = 0;
-const named = async (address: string, body: object): Promise<SentMoney> => {
+const report = async (address: string, body: object): Promise<SentMoney> => {
   // Each report comes from another network, so rate limits per network do not apply.
   const remoteAddress = `203.0.${++clients >> 8}.${clients & 255}`;
   const url = `/v1/address/${address}/sent`;
@@ -60,7 +60,7 @@ const named = async (address: string, body: object): Promise<SentMoney> => {
   return response.json();
 };
 const fateOf = async (address: string, token: Hex) =>
-  (await named(address, { token })).tokens[0]!.fate;
+  (await report(address, { token })).tokens[0]!.fate;
 
 const statusOf = async (address: Hex): Promise<ServiceStatus> =>
   (await api.app.inject(`/v1/address/${address}/status`)).json();
@@ -93,7 +93,7 @@ const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
 const nameNow = async ({ address, intent: { chainId } }: AddressRecord, tokens: Hex[]) => {
   const { number, timestamp } = await client.getBlock();
   const block = { number: Number(number), timestamp: Number(timestamp) };
-  return nameTokens(store.db, { chainId, address, tokens, block, notBefore: 0 });
+  return reportTokens(store.db, { chainId, address, tokens, block, notBefore: 0 });
 };
 const settledOf = (address: Hex) =>
   until("its transactions are final", async () => {
@@ -111,7 +111,7 @@ describe("an unlisted token", () => {
     const { address, intent } = record;
     await mineOver(record);
     await mint(plain, address, 2_500n);
-    const { tokens, recovery, problem, omitted, chainId } = await named(address, { token: plain });
+    const { tokens, recovery, problem, omitted, chainId } = await report(address, { token: plain });
     assert.deepEqual(
       [recovery, problem, omitted, chainId],
       [intent.recovery, null, 0, intent.chainId],
@@ -134,7 +134,7 @@ describe("an unlisted token", () => {
   test("is returned after the expiration time if someone reports the transaction", async () => {
     const { address, intent } = await openRecord(600);
     const transactionHash = await mint(plain, address, 700n);
-    const found = await named(address, { transactionHash });
+    const found = await report(address, { transactionHash });
     const [token] = found.tokens;
     assert.deepEqual(
       [token?.token, token?.amount, token?.fate, token?.notBefore],
@@ -292,9 +292,9 @@ describe("a hostile token", () => {
     });
   }
 
-  test("causes at most `namedTokensPerDay` transactions per account and day", async () => {
+  test("causes at most `reportedTokensPerDay` transactions per account and day", async () => {
     const accountId = newAccount();
-    const count = namedTokensPerDay + 2;
+    const count = reportedTokensPerDay + 2;
     const records = await Promise.all(
       Array.from({ length: count }, () => openRecord(60, accountId)),
     );
@@ -303,7 +303,7 @@ describe("a hostile token", () => {
     for (const { address } of records) await mint(plain, address, 5n);
     const before = await sent();
     for (const { address } of records) assert.equal(await fateOf(address, plain), "queued");
-    const all = before + namedTokensPerDay;
+    const all = before + reportedTokensPerDay;
     await until("the limit is reached", async () => (await sent()) >= all);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     assert.equal(await sent(), all);

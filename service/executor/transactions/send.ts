@@ -67,7 +67,7 @@ export type Order = {
   data: Hex;
   gas: number;
   shares: readonly Share[];
-  named?: NewPurpose["named"];
+  reported?: NewPurpose["reported"];
 };
 
 /**

@@ -6,7 +6,7 @@ import type { SentMoney } from "executable-address/client";
 import { topicOf, transferTopic } from "executable-address/status";
 import { openExecutorClient } from "../../executor/client.ts";
 import { takeLease } from "../../executor/ledger/lease.ts";
-import { namedPerAccountDay } from "../../executor/ledger/named.ts";
+import { reportedPerAccountDay } from "../../executor/ledger/reported-tokens.ts";
 import { chainsOf, startApp, type TestApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
 import { startProxy } from "../../testing/executor/rpc-proxy.ts";
@@ -129,7 +129,7 @@ describe("POST /v1/address/{address}/sent", () => {
   });
 });
 
-test(`POST /sent accepts at most ${namedPerAccountDay} tokens per account and day`, async () => {
+test(`POST /sent accepts at most ${reportedPerAccountDay} tokens per account and day`, async () => {
   const { address } = await openRecord();
   const { account_id } = await store.db
     .selectFrom("records")
@@ -137,7 +137,7 @@ test(`POST /sent accepts at most ${namedPerAccountDay} tokens per account and da
     .where("address", "=", Buffer.from(fromHex(address)))
     .executeTakeFirstOrThrow();
   const day = Math.floor(Number((await world.client.getBlock()).timestamp) / 86_400);
-  const rows = Array.from({ length: namedPerAccountDay }, () => ({
+  const rows = Array.from({ length: reportedPerAccountDay }, () => ({
     ...{ chain_id: chainId, account_id, day, due_at: null, purpose_id: null },
     ...{ address: randomBytes(20), token: randomBytes(20) },
   }));

@@ -72,17 +72,17 @@ export function sent(parts: Parts, statuses: Statuses): Route {
         return outcome === "stays" ? "unmovable" : undefined;
       };
       const fates = found.tokens.map(fateOf);
-      const named = found.tokens.filter((_, index) => fates[index] === undefined);
-      const saved = await executorClient.nameTokens({
+      const undecided = found.tokens.filter((_, index) => fates[index] === undefined);
+      const saved = await executorClient.reportTokens({
         ...{ chainId, address, block, notBefore: notBefore ?? 0 },
-        tokens: named.map((each) => each.token),
+        tokens: undecided.map((each) => each.token),
       });
       reply.header("cache-control", "no-store");
       return {
         ...{ address, chainId, recovery: intent.recovery, problem, omitted },
         block: { number: block.number, hash: block.hash, timestamp: block.timestamp },
         tokens: found.tokens.map((each, index): SentToken => {
-          const fate = fates[index] ?? saved[named.indexOf(each)]!;
+          const fate = fates[index] ?? saved[undecided.indexOf(each)]!;
           const isReturned = fate === "queued" || fate === "automatic";
           return {
             token: formatAddress(each.token, keccak),

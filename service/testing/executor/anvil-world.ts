@@ -231,7 +231,7 @@ export const testConfig = {
   executorPollMs: 100,
   executorLeaseSeconds: 1,
   executorRecordsPerPass: 450,
-  executorNamedTokensPerDay: 10,
+  executorReportedTokensPerDay: 10,
   executorGasPerDayMax: String(10n ** 24n),
   executorGasPerAccountMax: String(10n ** 24n),
   executorGasPerClientIdMax: String(10n ** 24n),

@@ -102,7 +102,7 @@ const chainWith = (settings: World["settings"]): Parts["chain"] => ({
     recoveriesPerDayMax: 20,
   },
   sendFallbackBlocks: undefined,
-  namedTokensPerDay: 0,
+  reportedTokensPerDay: 0,
   fees: { perGasMax: 5000n, priorityMin: 1n, priorityMax: 3n },
   budgets: {
     perDayMax: 10n ** 30n,

@@ -107,10 +107,10 @@ function jobs({ db, ledger, executorClient, fence, many }: Hands): Operations {
     "executor: save, claim, and postpone a reported token": async () => {
       const block = { number: 20, timestamp: 1 };
       const [address, token] = [many[3]!, many[4]!];
-      const named = { chainId, address, tokens: [token], block, notBefore: 1 };
-      await executorClient.nameTokens(named);
-      await ledger.takeNamed(fence, 10 ** 9, 2 * 10 ** 9, 4);
-      await ledger.postponeNamed(fence, { address, token }, null);
+      const reported = { chainId, address, tokens: [token], block, notBefore: 1 };
+      await executorClient.reportTokens(reported);
+      await ledger.takeReported(fence, 10 ** 9, 2 * 10 ** 9, 4);
+      await ledger.postponeReported(fence, { address, token }, null);
       await ledger.countReturns(chainId, 0);
     },
     "executor: update 250 jobs": () => ledger.updateJobs(fence, many.slice(0, 250).map(updateOf)),
@@ -128,7 +128,7 @@ async function purposes(
 ): Promise<Operations> {
   const share = { gas: 1, accountId: accounts.many, isClientId: false, isTipped: false };
   let nonce = await ledger.readNextNonce(chainId, sender);
-  const open = async (address: Hex, named?: { address: Hex; token: Hex }) => {
+  const open = async (address: Hex, reported?: { address: Hex; token: Hex }) => {
     const fee = { maxFee: 1n, priorityFee: 1n };
     const signed = () => ({
       hash: toHex(randomBytes(32)),
@@ -147,8 +147,8 @@ async function purposes(
       createdAtSeconds: 1,
       shares,
     };
-    const kind = named ? "return" : "recover";
-    const id = await ledger.openPurpose(fence, { ...purpose, kind, named }, signed());
+    const kind = reported ? "return" : "recover";
+    const id = await ledger.openPurpose(fence, { ...purpose, kind, reported }, signed());
     await ledger.addTransaction(fence, id, signed());
     return id;
   };

@@ -1,11 +1,10 @@
-// Stores reported tokens ("named" in the code). These tokens are unlisted, but a report says that
-// an address received them. Anyone can report a token, so rows are limited per address and per
-// account. If a transaction shows that a token's contract moves nothing, the token is never tried
-// again.
+// Stores reported tokens: unlisted tokens that an address received according to a report. Anyone
+// can report a token, so rows are limited per address and per account. If a transaction shows that
+// a token's contract moves nothing, the token is never tried again.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
-import type { NamedFate, NewNames } from "../../chain/sent.ts";
+import type { ReportedFate, TokenReport } from "../../chain/sent.ts";
 import { dayOf } from "../../flow/days.ts";
 import { findCreators } from "../../store/find-records.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -14,29 +13,29 @@ import { hintJobs, type Job } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /** A reported token, and the address that received it. Both are lower case. */
-export type NamedToken = { address: Hex; token: Hex };
+export type ReportedToken = { address: Hex; token: Hex };
 
 /** The maximum number of waiting tokens per address. Anyone can use up this limit with reports. */
 const waitingMax = 8;
 /** The maximum number of reported tokens per account and day, on all chains together. */
-export const namedPerAccountDay = 100;
+export const reportedPerAccountDay = 100;
 
 /** Saves new tokens, and wakes the address's job. Idempotent. */
-export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFate[]> {
-  const { chainId, block, notBefore } = named;
-  const address = named.address.toLowerCase() as Hex;
+export function reportTokens(db: Kysely<Tables>, report: TokenReport): Promise<ReportedFate[]> {
+  const { chainId, block, notBefore } = report;
+  const address = report.address.toLowerCase() as Hex;
   return db.transaction().execute(async (transaction) => {
     const accountId = (await findCreators(transaction, [address])).get(address)?.accountId ?? "";
     const day = dayOf(block.timestamp);
     const known = await readRows(transaction, chainId, address);
-    const isWaiting = ({ due_at }: NamedRow) => due_at !== null;
+    const isWaiting = ({ due_at }: ReportedRow) => due_at !== null;
     let waiting = new Set(known.filter(isWaiting).map(({ token }) => toHex(token))).size;
     let today = await countToday(transaction, accountId, day);
-    const fates: NamedFate[] = [];
-    for (const token of named.tokens) {
+    const fates: ReportedFate[] = [];
+    for (const token of report.tokens) {
       const fate = fateOf(known.filter((row) => toHex(row.token) === token.toLowerCase()));
       if (fate) fates.push(fate);
-      else if (waiting >= waitingMax || today >= namedPerAccountDay) fates.push("over_limit");
+      else if (waiting >= waitingMax || today >= reportedPerAccountDay) fates.push("over_limit");
       else {
         const fresh = { account_id: accountId, day, due_at: notBefore, purpose_id: null };
         const key = { chain_id: chainId, address: fromHex(address), token: fromHex(token) };
@@ -65,23 +64,23 @@ export function nameTokens(db: Kysely<Tables>, named: NewNames): Promise<NamedFa
  */
 function readRows(transaction: Transaction<Tables>, chainId: number, address: Hex) {
   return transaction
-    .selectFrom("executor_named as named")
-    .leftJoin("executor_purposes as purpose", "purpose.id", "named.purpose_id")
-    .leftJoin("executor_outcomes as outcome", "outcome.purpose_id", "named.purpose_id")
-    .select(["named.token", "named.due_at", "purpose.state", "outcome.kind"])
-    .where("named.chain_id", "=", chainId)
-    .where("named.address", "=", fromHex(address))
+    .selectFrom("executor_named as reported")
+    .leftJoin("executor_purposes as purpose", "purpose.id", "reported.purpose_id")
+    .leftJoin("executor_outcomes as outcome", "outcome.purpose_id", "reported.purpose_id")
+    .select(["reported.token", "reported.due_at", "purpose.state", "outcome.kind"])
+    .where("reported.chain_id", "=", chainId)
+    .where("reported.address", "=", fromHex(address))
     .execute();
 }
 
-type NamedRow = Awaited<ReturnType<typeof readRows>>[number];
+type ReportedRow = Awaited<ReturnType<typeof readRows>>[number];
 
 /**
  * Returns whether a reported token is queued or has failed. Returns undefined if the token can be
  * reported again.
  * @param rows the rows of one token
  */
-function fateOf(rows: readonly NamedRow[]): NamedFate | undefined {
+function fateOf(rows: readonly ReportedRow[]): ReportedFate | undefined {
   if (rows.some(({ due_at, state }) => due_at !== null || state === "pending")) return "queued";
   return rows.some(({ kind }) => kind !== null && kind !== "recovered") ? "failed" : undefined;
 }
@@ -97,7 +96,7 @@ async function countToday(transaction: Transaction<Tables>, accountId: string, d
 }
 
 /** A reported token that is due, with the job of its address. */
-export type NamedJob = NamedToken & { job: Job };
+export type ReportedJob = ReportedToken & { job: Job };
 
 /**
  * Returns due tokens, starting with the token that has been due longest. Skips an address if its
@@ -106,30 +105,30 @@ export type NamedJob = NamedToken & { job: Job };
  *
  * @param againSeconds the new due time of the returned tokens
  */
-export function takeNamed(
+export function takeReported(
   db: Kysely<Tables>,
   fence: Fence,
   nowSeconds: number,
   againSeconds: number,
   limit: number,
-): Promise<NamedJob[]> {
+): Promise<ReportedJob[]> {
   const { chainId } = fence;
   return fenced(db, fence, async (transaction) => {
     const rows = await transaction
-      .selectFrom("executor_named as named")
+      .selectFrom("executor_named as reported")
       .innerJoin("executor_jobs as job", (join) =>
         join
-          .onRef("job.chain_id", "=", "named.chain_id")
-          .onRef("job.address", "=", "named.address"),
+          .onRef("job.chain_id", "=", "reported.chain_id")
+          .onRef("job.address", "=", "reported.address"),
       )
       .selectAll("job")
-      .select("named.token")
-      .where("named.chain_id", "=", chainId)
-      .where("named.due_at", "<=", nowSeconds)
+      .select("reported.token")
+      .where("reported.chain_id", "=", chainId)
+      .where("reported.due_at", "<=", nowSeconds)
       .where("job.purpose_id", "is", null)
       .where("job.state", "<>", "dropped")
       .where((row) => row.or([row("job.due_at", "is", null), row("job.due_at", ">", nowSeconds)]))
-      .orderBy("named.due_at")
+      .orderBy("reported.due_at")
       .limit(limit)
       .execute();
     // An address has at most one transaction at a time.
@@ -138,12 +137,12 @@ export function takeNamed(
         rows.findIndex((row) => toHex(row.address) === toHex(address)) === index,
     );
     const jobs = await withTerms(transaction, once);
-    const taken: NamedJob[] = [];
+    const taken: ReportedJob[] = [];
     for (const { address, token } of once) {
-      const named = { address: toHex(address), token: toHex(token) };
-      await postpone(transaction, chainId, named, againSeconds);
-      const job = jobs.find((each) => each.address === named.address);
-      if (job) taken.push({ ...named, job });
+      const reported = { address: toHex(address), token: toHex(token) };
+      await postpone(transaction, chainId, reported, againSeconds);
+      const job = jobs.find((each) => each.address === reported.address);
+      if (job) taken.push({ ...reported, job });
     }
     return taken;
   });
@@ -154,14 +153,14 @@ export function takeNamed(
  *
  * @param dueAtSeconds null if the token waits until it is reported again
  */
-export function postponeNamed(
+export function postponeReported(
   db: Kysely<Tables>,
   fence: Fence,
-  named: NamedToken,
+  reported: ReportedToken,
   dueAtSeconds: number | null,
 ): Promise<void> {
   return fenced(db, fence, (transaction) =>
-    postpone(transaction, fence.chainId, named, dueAtSeconds),
+    postpone(transaction, fence.chainId, reported, dueAtSeconds),
   );
 }
 
@@ -171,23 +170,23 @@ export function postponeNamed(
 export async function noteSent(
   transaction: Transaction<Tables>,
   { chainId }: Pick<Fence, "chainId">,
-  named: NamedToken,
+  reported: ReportedToken,
   purposeId: string,
 ): Promise<void> {
-  await update(transaction, chainId, named, { due_at: null, purpose_id: purposeId });
+  await update(transaction, chainId, reported, { due_at: null, purpose_id: purposeId });
 }
 
 const postpone = (
   transaction: Transaction<Tables>,
   chainId: number,
-  named: NamedToken,
+  reported: ReportedToken,
   dueAtSeconds: number | null,
-) => update(transaction, chainId, named, { due_at: dueAtSeconds });
+) => update(transaction, chainId, reported, { due_at: dueAtSeconds });
 
 async function update(
   transaction: Transaction<Tables>,
   chainId: number,
-  { address, token }: NamedToken,
+  { address, token }: ReportedToken,
   changes: { due_at: number | null; purpose_id?: string },
 ): Promise<void> {
   await transaction

@@ -1,14 +1,14 @@
-// Sends reported tokens ("named" in the code) to `recovery`. These tokens are not on a token list,
-// but somebody reported that an address received them. Anyone can report any token at no cost, and
-// the token's contract can be hostile. Therefore, the executor handles reported tokens last, and
-// limits the number of their transactions. Each token has its own transaction with a fixed gas
-// limit. The transaction is sent only if a simulation moves the token to `recovery`. The
-// transaction must also keep the day's spending within half of each budget.
+// Sends reported tokens to `recovery`. These tokens are not on a token list, but somebody reported
+// that an address received them. Anyone can report any token at no cost, and the token's contract
+// can be hostile. Therefore, the executor handles reported tokens last, and limits the number of
+// their transactions. Each token has its own transaction with a fixed gas limit. The transaction is
+// sent only if a simulation moves the token to `recovery`. The transaction must also keep the day's
+// spending within half of each budget.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { measureReturn } from "../../chain/sent.ts";
 import { daySeconds, midnightAfter } from "../../flow/days.ts";
-import type { NamedJob } from "../ledger/named.ts";
+import type { ReportedJob } from "../ledger/reported-tokens.ts";
 import type { Budgets } from "../money/budgets.ts";
 import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
@@ -32,40 +32,40 @@ const againSeconds = 300;
 /** Transactions for reported tokens must keep the day's spending within half of each budget. */
 const budgetPart = 2n;
 /**
- * A chain's daily limit on transactions for reported tokens is this multiple of
- * `namedTokensPerDay`. The limit for one account is `namedTokensPerDay`.
+ * The daily limit on transactions for reported tokens is `reportedTokensPerDay` for one account.
+ * For a chain, the limit is multiplied by this number.
  */
 const accountsPerDay = 10;
 
-export type NamedMemory = { named: { roundAtMs: number } };
+export type ReportedMemory = { reported: { roundAtMs: number } };
 
-export const openNamedMemory = (): NamedMemory => ({
-  named: { roundAtMs: Number.NEGATIVE_INFINITY },
+export const openReportedMemory = (): ReportedMemory => ({
+  reported: { roundAtMs: Number.NEGATIVE_INFINITY },
 });
 
-type NamedPass = Pass<NamedMemory & HoldingsMemory & ShortageMemory>;
+type ReportedPass = Pass<ReportedMemory & HoldingsMemory & ShortageMemory>;
 
 /**
  * Sends reported tokens to `recovery` when they are due. Does nothing while each key has reached
  * half of its limit of pending transactions.
  */
-export async function returnNamed(
-  pass: NamedPass,
+export async function returnReported(
+  pass: ReportedPass,
   keys: readonly SendingKey[],
   openBudgets: () => Promise<Budgets>,
   isBusy: boolean,
 ): Promise<void> {
   const { parts, memory, fence, nowSeconds } = pass;
-  const perDay = parts.chain.namedTokensPerDay;
+  const perDay = parts.chain.reportedTokensPerDay;
   const idle = keys.filter(
     (key) => isAble(key) && countFreeSlots(key) > parts.tuning.inFlightMax / 2,
   );
   if (perDay === 0 || idle.length === 0) return;
-  const sinceMs = parts.clock() - memory.named.roundAtMs;
+  const sinceMs = parts.clock() - memory.reported.roundAtMs;
   if (sinceMs < (isBusy ? roundMs.busy : roundMs.idle)) return;
-  memory.named.roundAtMs = parts.clock();
+  memory.reported.roundAtMs = parts.clock();
   const again = nowSeconds + againSeconds;
-  const taken = await parts.ledger.takeNamed(fence, nowSeconds, again, perRoundMax);
+  const taken = await parts.ledger.takeReported(fence, nowSeconds, again, perRoundMax);
   if (taken.length === 0) return;
   const { chainId } = parts.chain;
   const tomorrow = midnightAfter(nowSeconds);
@@ -75,13 +75,13 @@ export async function returnNamed(
     taken.map(({ job }) => job),
   );
   for (const item of examined) {
-    const named = taken.find(({ job }) => job === item.job)!;
+    const reported = taken.find(({ job }) => job === item.job)!;
     const { accountId } = item.job;
     const all = [...sent.values()].reduce((sum, n) => sum + n, 0);
     const own = sent.get(accountId) ?? 0;
     if (own >= perDay || all >= perDay * accountsPerDay) {
-      await parts.ledger.postponeNamed(fence, named, tomorrow);
-    } else if (await returnOne(pass, idle, named, item, await openBudgets())) {
+      await parts.ledger.postponeReported(fence, reported, tomorrow);
+    } else if (await returnOne(pass, idle, reported, item, await openBudgets())) {
       sent.set(accountId, own + 1);
     }
   }
@@ -89,9 +89,9 @@ export async function returnNamed(
 
 /** @returns whether a transaction was sent */
 async function returnOne(
-  pass: NamedPass,
+  pass: ReportedPass,
   keys: readonly SendingKey[],
-  named: NamedJob,
+  reported: ReportedJob,
   item: Examined,
   budgets: Budgets,
 ): Promise<boolean> {
@@ -99,24 +99,24 @@ async function returnOne(
   const { wanted, vault, recovery, job } = item;
   const { chainId } = parts.chain;
   if (isOpen({ wanted, vault, chain: { chainId, timeSeconds: nowSeconds } })) {
-    await parts.ledger.postponeNamed(fence, named, wanted.expirationSeconds + 1);
+    await parts.ledger.postponeReported(fence, reported, wanted.expirationSeconds + 1);
     return false;
   }
   const [key] = keys;
   const purse = await key!.openPurse();
   const gas = computeRecoveryGas(item, [{ gas: transferGasMax }]);
   const outcome = await measureReturn(severalInTurn(pass, memory.holdings.turn++), {
-    ...{ factory: parts.factory, vault: job.address, recovery, token: named.token },
-    data: toHex(recoverCalldata(job.terms, [named.token])),
+    ...{ factory: parts.factory, vault: job.address, recovery, token: reported.token },
+    data: toHex(recoverCalldata(job.terms, [reported.token])),
     from: key!.pass.signer.address,
     gasMax: gas,
   });
   if (outcome === "unknown") return false;
   if (outcome === "stays") {
-    await parts.ledger.postponeNamed(fence, named, null);
+    await parts.ledger.postponeReported(fence, reported, null);
     return false;
   }
-  const ready = [{ kind: "return" as const, token: named.token, item, gas }];
+  const ready = [{ kind: "return" as const, token: reported.token, item, gas }];
   const batch: Batch = { ready, gas: baseGas + gas };
   const size = { ...computeSizeMax(ready), gas: batch.gas };
   const cost = computeCost(size, purse.suggested.maxFee, purse.perByte);
