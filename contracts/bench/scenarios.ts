@@ -22,6 +22,7 @@ import {
   openChain,
   toFactory,
 } from "../testing/local-chain.ts";
+import { measureAssembly } from "./assembly.ts";
 import { limitCalldata } from "./limit.ts";
 import { splitGas } from "./split-gas.ts";
 import { stateGas } from "./state-gas.ts";
@@ -42,14 +43,13 @@ let salt = 0n;
 /** USDC's address on Base Sepolia. The number of zero bytes in this address changes the figures. */
 const usdc = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 
-/** Measures the gas by scenario and token, and the parts of one call of USDC. */
-export async function measure(): Promise<{ figures: Figures; parts: Record<string, number> }> {
-  const chain = await openChain(["--hardfork", "prague", "--steps-tracing"]);
-  try {
-    await deployFactory(chain.client);
+/**
+ * Measures the gas of each scenario with each token. Also splits the gas of an execution that sends
+ * USDC with one call.
+ */
+export const measure = (): Promise<{ figures: Figures; parts: Record<string, number> }> =>
+  onChain(async (chain) => {
     const plain = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Demo", "DEMO", 6]);
-    await placeFiatToken(chain.client, usdc);
-    await initializeFiatToken(chain.client, usdc);
     const tokens = { plain, USDC: usdc } as const;
     const figures: Figures = {};
     for (const [name, token] of Object.entries(tokens)) {
@@ -60,6 +60,23 @@ export async function measure(): Promise<{ figures: Figures; parts: Record<strin
       }
     }
     return { figures, parts: await measureParts(chain, tokens.USDC) };
+  });
+
+/** Measures the gas that assembly saves in an execution that sends USDC with one call. */
+export const compareAssembly = (): Promise<Figures> =>
+  onChain(async (chain) => {
+    await mint(chain, usdc, recovery, unit);
+    return measureAssembly(chain, await funded(chain, usdc, [transfer(usdc, recovery, unit)]));
+  });
+
+/** Runs `run` on a local chain with the factory and USDC, and then stops the chain. */
+async function onChain<Result>(run: (chain: Chain) => Promise<Result>): Promise<Result> {
+  const chain = await openChain(["--hardfork", "prague", "--steps-tracing"]);
+  try {
+    await deployFactory(chain.client);
+    await placeFiatToken(chain.client, usdc);
+    await initializeFiatToken(chain.client, usdc);
+    return await run(chain);
   } finally {
     await chain.anvil.stop();
   }

@@ -85,7 +85,7 @@ function deployment({ bytecode, runtime, immutables }: Artifact) {
 }
 
 /** Returns the factory's deployed code. Its only immutable is the factory's address. */
-function fillIn(runtime: Hex, immutables: Artifact["immutables"], address: Hex): Hex {
+export function fillIn(runtime: Hex, immutables: Artifact["immutables"], address: Hex): Hex {
   const word = address.slice(2).toLowerCase().padStart(64, "0");
   let text: string = runtime;
   for (const { start } of Object.values(immutables).flat()) {
