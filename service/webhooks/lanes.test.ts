@@ -242,6 +242,13 @@ describe("the rules that limit the slots of each account", () => {
       assert.ok(isWithin[kind](waitMs), `${waitMs} ms`);
     });
 
+  test("control: 1,100 accounts make a good endpoint wait 4.5 s (SECURITY.md)", control, () => {
+    const waitMs = longest.good(
+      crowd([behaviours["earn the fast lane, then hang"]!], 1_100, 1_100),
+    );
+    assert.ok(Math.abs(waitMs - 4_500) < 50, `${waitMs} ms`);
+  });
+
   test(
     "control: without fair shares, 1,000 accounts leave no slot for a new endpoint",
     control,

@@ -12,13 +12,10 @@
 // gets fewer slots if more accounts occupy slots. If at most eight slots are free, only accounts
 // with a load below 1 may take one.
 //
-// The fast and the slow lane need many slots. New accounts have no recent load. A hundred new
-// accounts with ten endpoints each could therefore occupy 256 slots for seconds. With 1,024 slots,
-// at least eight remain free, even if a thousand accounts use their shares. Another design reserved
-// a sixteenth of the slots for accounts without recent load. With a thousand other accounts, this
-// design failed: an endpoint with a latency of 1.2 s waited 4 s. The endpoint's account had recent
-// load, so it could not use the reserved slots. lanes.test.ts simulates a hundred other accounts,
-// and also a thousand.
+// The fast and the slow lane have 1,024 slots each, so at least eight slots remain free, even if a
+// thousand accounts use their shares. Reserving some slots for accounts without recent load would
+// not help a slow endpoint whose account has recent load. lanes.test.ts simulates a hundred other
+// accounts, and also a thousand.
 
 /**
  * 0 is the fast lane. 1 is the slow lane, for slow and new endpoints. 2 is the lane for failing
@@ -138,10 +135,10 @@ const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
 /**
  * Returns whether a request may move from the fast lane to the slow lane. Without this rule, a
- * hundred accounts could overload the slow lane. Their endpoints would enter the fast lane and then
- * hang. These accounts would have 3,800 requests in the slow lane, which has 1,024 slots. A slow
- * endpoint would then wait 8 s, and a new endpoint would wait 5 s. If moved requests occupied no
- * slots, these accounts would have 4,000 open connections. Other endpoints would wait equally long.
+ * hundred accounts could overload the slow lane. Their endpoints would respond quickly until they
+ * are in the fast lane, and then hang. All their requests would then move to the slow lane, so slow
+ * and new endpoints would wait more than 3 s (lanes.test.ts, "if others switch lanes freely"). If
+ * moved requests occupied no slots, nothing would limit the number of these requests.
  */
 const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(1, slow, accountId, used);
