@@ -1,4 +1,4 @@
-// Starts the role `api`: the HTTP API and the dashboard.
+// Opens the role `api`: the HTTP API and the dashboard.
 
 import type { AddressInfo } from "node:net";
 import { type Accounts, openAccounts } from "../accounts/open.ts";
@@ -12,14 +12,15 @@ import { readLabels } from "../http/pages/labels.ts";
 import type { RoleParts } from "./parts.ts";
 
 /**
- * Starts the HTTP server.
+ * Opens the HTTP server. `listen` then starts to accept connections. `stop` drains the server, and
+ * works even if `listen` has failed.
  *
  * @param draining aborts when the process begins to drain
  */
-export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {
-  const { log, stops, metrics, factory, keccak, store, chains, statusReader, chainLoop } = parts;
+export async function openApi(config: Config, parts: RoleParts, draining: AbortSignal) {
+  const labels = readLabels(config.labelsFile);
+  const { log, metrics, factory, keccak, store, chains, statusReader, chainLoop } = parts;
   const accounts = await countedAccounts(config, parts);
-  stops.push(() => accounts.close());
   const app = buildApp({
     store,
     accounts,
@@ -31,7 +32,7 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
     keccak,
     publicUrl: config.publicUrl,
     webhookTargets: config.webhookTargets,
-    labels: readLabels(config.labelsFile),
+    labels,
     docsUrl: config.docsUrl,
     securityContact: config.securityContact,
     trustedProxies: config.trustedProxies,
@@ -43,10 +44,17 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
     draining,
   });
   const drain = prepareDrain(app, log);
-  stops.push(() => drain(config.drainSeconds));
-  await app.listen({ host: config.host, port: config.port, backlog: connectionsWaitingMax });
-  const { address, port } = app.server.address() as AddressInfo;
-  log.info({ address, port, publicUrl: config.publicUrl }, "listening");
+  return {
+    async listen() {
+      await app.listen({ host: config.host, port: config.port, backlog: connectionsWaitingMax });
+      const { address, port } = app.server.address() as AddressInfo;
+      log.info({ address, port, publicUrl: config.publicUrl }, "listening");
+    },
+    async stop() {
+      await drain(config.drainSeconds);
+      await accounts.close();
+    },
+  };
 }
 
 function countedAccounts(config: Config, { store, metrics, log }: RoleParts): Promise<Accounts> {

@@ -13,10 +13,14 @@ import { enqueue } from "../webhooks/deliveries/enqueue.ts";
 import { sender } from "../webhooks/send.ts";
 import type { RoleParts } from "./parts.ts";
 
-export function startExecutorRole(config: Config, parts: RoleParts): void {
-  const { log, stops, metrics, factory, keccak, store, chains, statusReader, chainLoop } = parts;
+/**
+ * Starts all parts of the role, and returns a function that stops them one after another.
+ *
+ * @throws an error with a one-sentence message if there is no usable key; then no part is running
+ */
+export function startExecutorRole(config: Config, parts: RoleParts): { stop(): Promise<void> } {
+  const { log, metrics, factory, keccak, store, chains, statusReader, chainLoop } = parts;
   const { registry } = metrics;
-  takeFromMirrors(config, parts);
   const executor = startExecutor({
     store,
     chains: chains.known,
@@ -29,7 +33,7 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
       onSwept: chainLoop(chainId).startTurn,
     }),
   });
-  stops.push(() => executor.stop());
+  const mirrors = takeFromMirrors(config, parts);
   const observer = startObserver({
     store,
     chains,
@@ -43,7 +47,6 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
     onEvents: enqueue,
     log,
   });
-  stops.push(() => observer.stop());
   const delivery = startDelivery({
     store,
     send: sender(config.webhookTargets),
@@ -52,18 +55,22 @@ export function startExecutorRole(config: Config, parts: RoleParts): void {
     pollMs: 250,
     log,
   });
-  stops.push(() => delivery.stop());
+  return {
+    async stop() {
+      for (const each of [delivery, observer, executor, mirrors]) await each?.stop();
+    },
+  };
 }
 
-/** Starts the import of records from the configured mirrors. */
+/** Starts the import of records from the configured mirrors, if there are any. */
 function takeFromMirrors(
   { executorMirrors, executorPays, dataDirectory }: Config,
   parts: RoleParts,
 ) {
-  if (!executorMirrors) return;
-  const { store, chains, stops, log } = parts;
+  if (!executorMirrors) return undefined;
+  const { store, chains, log } = parts;
   const logLimited = limitLogs();
-  const mirrors = followMirrors(executorMirrors, {
+  return followMirrors(executorMirrors, {
     store,
     dataDirectory,
     isWanted: openIntentFilter(chains.known, executorPays, Date.now),
@@ -72,5 +79,4 @@ function takeFromMirrors(
       logLimited(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror failed"));
     },
   });
-  stops.push(() => mirrors.stop());
 }

@@ -11,15 +11,9 @@ import { type ChainLoop, openChainLoop } from "../follow/loop.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
 import { ownFactory, requireOwnRecords } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
-import { openStore } from "./open-store.ts";
 
 export type RoleParts = {
   log: Logger;
-  /**
-   * Functions that close the parts of the service. These functions run in reverse order, so that a
-   * part is closed after the parts that use it.
-   */
-  stops: (() => unknown)[];
   metrics: Metrics;
   factory: Hex;
   keccak: Keccak;
@@ -30,26 +24,16 @@ export type RoleParts = {
   chainLoop: (chainId: number) => ChainLoop;
 };
 
-/**
- * @param stops a list; when a part is open, its close function is added immediately
- * @throws if the database or the chains cannot be opened
- */
-export async function openParts(
-  config: Config,
-  log: Logger,
-  stops: RoleParts["stops"],
-): Promise<RoleParts> {
-  const store = await openStore(config);
-  stops.push(() => store.close());
+/** @throws if the database contains another factory's addresses, or the chains cannot be opened */
+export async function openParts(store: Store, config: Config, log: Logger): Promise<RoleParts> {
   await requireOwnRecords(store);
   const { factory } = ownFactory;
   const code = { address: factory, codeHash: factoryCodeHash };
   const chains = await openChains(readChains(config.chainsFile), code, log);
-  stops.push(() => chains.close());
   const statusReader = perChain({ chains, factory }, openStatusReader);
   const chainLoop = perChain({ chains, factory }, ({ rpc }) =>
     openChainLoop(rpc.heads, config.executorPollMs),
   );
   const metrics = createMetrics();
-  return { log, stops, metrics, ...ownFactory, store, chains, statusReader, chainLoop };
+  return { log, metrics, ...ownFactory, store, chains, statusReader, chainLoop };
 }

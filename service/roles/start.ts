@@ -6,22 +6,35 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { type Metrics, reportMetrics, serveMetrics } from "../http/metrics.ts";
 import { exitLogged } from "../log.ts";
-import { openParts, type RoleParts } from "./parts.ts";
+import { openStore } from "./open-store.ts";
+import { openParts } from "./parts.ts";
 import { onStopSignals } from "./workers/signals.ts";
+
+/** The functions that stop the open parts. A part that uses another part comes after it. */
+type Stops = readonly (() => unknown)[];
 
 export async function startRoles(config: Config, log: Logger): Promise<void> {
   const api = config.role === "executor" ? undefined : await import("./api.ts");
   const executor = config.role === "api" ? undefined : await import("./executor.ts");
-  const stops: RoleParts["stops"] = [];
+  const stops: (() => unknown)[] = [];
   const draining = new AbortController();
   try {
-    const parts = await openParts(config, log, stops);
+    const store = await openStore(config);
+    stops.push(() => store.close());
+    const parts = await openParts(store, config, log);
+    stops.push(() => parts.chains.close());
     // Signals are handled before requests, because an unhandled signal ends the process
     // immediately.
     stopOnSignal(stops, draining, log);
     stops.push(await startMetrics(parts.metrics, config, log));
-    await api?.startApi(config, parts, draining.signal);
-    if (!draining.signal.aborted) executor?.startExecutorRole(config, parts);
+    if (api) {
+      const server = await api.openApi(config, parts, draining.signal);
+      stops.push(server.stop);
+      await server.listen();
+    }
+    if (executor && !draining.signal.aborted) {
+      stops.push(executor.startExecutorRole(config, parts).stop);
+    }
   } catch (error) {
     // Closes the database, because Node can crash if it exits while a store's thread is starting.
     await stopAll(stops, log);
@@ -46,7 +59,7 @@ async function startMetrics({ registry }: Metrics, config: Config, log: Logger) 
 }
 
 /** Drains the process at the first signal. A later signal ends the process immediately. */
-function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log: Logger): void {
+function stopOnSignal(stops: Stops, draining: AbortController, log: Logger): void {
   const drain = async (signal: string) => {
     log.info({ signal }, "draining");
     draining.abort();
@@ -63,7 +76,7 @@ function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log:
  *
  * @returns whether all functions succeeded
  */
-async function stopAll(stops: RoleParts["stops"], log: Logger): Promise<boolean> {
+async function stopAll(stops: Stops, log: Logger): Promise<boolean> {
   try {
     for (const each of stops.toReversed()) await each();
     return true;
