@@ -1,6 +1,7 @@
 // Sets the response headers that are the same for several routes. Also reads and checks request
 // headers. Header names are in lowercase.
 
+import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { noSniff, Refusal } from "./errors.ts";
 
@@ -96,6 +97,21 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
     }
   }
   return values;
+}
+
+/**
+ * The syntax of a `Host` header: a name or an IP address, with an optional port (RFC 9110 §7.2). In
+ * HTTP/1.0, the Host header is optional.
+ */
+const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
+
+/**
+ * Returns false if the request has an invalid `Host` header or several `Host` headers. If a request
+ * had several `Host` headers, a proxy and this server could use different values.
+ */
+export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  const [value, ...others] = headerValues(rawHeaders, "host");
+  return value === undefined || (others.length === 0 && host.test(value));
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { networkOf } from "../../flow/networks.ts";
-import { headerValues } from "../headers.ts";
+import { hasOneHost } from "../headers.ts";
 import { type Limits, requestMsMax } from "../limits.ts";
 import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";
 
@@ -48,21 +48,6 @@ export function openServer(
   server.on("checkExpectation", refuseExpectation);
   server.on("connect", refuseConnect(allow));
   return server;
-}
-
-/**
- * The syntax of a Host header: a name or an IP address, with an optional port (RFC 9110 §7.2). In
- * HTTP/1.0, the Host header is optional.
- */
-const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
-
-/**
- * Returns false if the request has an invalid `Host` header or several `Host` headers. If a request
- * had several `Host` headers, a proxy and this server could use different values.
- */
-function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
-  const [value, ...others] = headerValues(rawHeaders, "host");
-  return value === undefined || (others.length === 0 && host.test(value));
 }
 
 /**
