@@ -21,7 +21,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { networkOf, wideNetworkOf } from "../flow/networks.ts";
 import { normalizeEmail } from "./account.ts";
-import { type Limiter, type LimitVerdict, type Policy, perDay } from "./limits.ts";
+import type { Limiter, LimitVerdict } from "./limits.ts";
+import { type Policy, perDay } from "./policies.ts";
 
 const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };

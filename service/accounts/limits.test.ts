@@ -4,14 +4,8 @@ import fc from "fast-check";
 import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres } from "../testing/postgres.ts";
-import {
-  type Limiter,
-  memoryLimiter,
-  type Policy,
-  policies,
-  postgresLimiter,
-  withLocalFallback,
-} from "./limits.ts";
+import { type Limiter, memoryLimiter, postgresLimiter, withLocalFallback } from "./limits.ts";
+import { type Policy, policies } from "./policies.ts";
 
 let postgres: Awaited<ReturnType<typeof startPostgres>>;
 let store: Store;

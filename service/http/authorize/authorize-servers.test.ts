@@ -4,9 +4,9 @@ import { sql } from "kysely";
 import { rounds } from "../../../scripts/long.ts";
 import { rotateApiKey } from "../../accounts/api-keys.ts";
 import { newClientId } from "../../accounts/credentials.ts";
-import { policies } from "../../accounts/limits.ts";
 import { openAccounts } from "../../accounts/open.ts";
 import { addOrigin, removeOrigin } from "../../accounts/origins/origin-list.ts";
+import { policies } from "../../accounts/policies.ts";
 import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 

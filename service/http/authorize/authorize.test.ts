@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { rotateApiKey } from "../../accounts/api-keys.ts";
 import { digestCredential, newApiKey, newClientId } from "../../accounts/credentials.ts";
-import { memoryLimiter, type Policy, policies } from "../../accounts/limits.ts";
+import { memoryLimiter } from "../../accounts/limits.ts";
 import { addOrigin, removeOrigin } from "../../accounts/origins/origin-list.ts";
+import { type Policy, policies } from "../../accounts/policies.ts";
 import { exchange, newIntent, startApp, type TestApp } from "../../testing/app.ts";
 
 let service: TestApp;

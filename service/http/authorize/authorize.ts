@@ -10,8 +10,8 @@ import {
   digestCredential,
   type Scope,
 } from "../../accounts/credentials.ts";
-import { type Policy, policies } from "../../accounts/limits.ts";
 import { findAllowing } from "../../accounts/origins/origins.ts";
+import { type Policy, policies } from "../../accounts/policies.ts";
 import { toIso } from "../../flow/days.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { foundOrigin, Refusal } from "../errors.ts";

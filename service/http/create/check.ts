@@ -4,7 +4,7 @@
 
 import { formatAddress, type Intent, requirementOf } from "executable-address";
 import type { Finding } from "executable-address/client";
-import { policies } from "../../accounts/limits.ts";
+import { policies } from "../../accounts/policies.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import type { OtherChain } from "../../chain/findings/recovery.ts";
 import { perChain } from "../../chain/registry.ts";

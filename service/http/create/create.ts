@@ -3,7 +3,7 @@
 
 import { parseReference } from "executable-address/reference";
 import type { FastifyRequest } from "fastify";
-import { dailyCreates, perDay } from "../../accounts/limits.ts";
+import { dailyCreates, perDay } from "../../accounts/policies.ts";
 import { recordJson } from "../../store/record.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { jsonType, missingBody } from "../errors.ts";

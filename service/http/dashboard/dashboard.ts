@@ -6,8 +6,8 @@
 import { InvalidError } from "executable-address";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
-import { internalPolicies } from "../../accounts/limits.ts";
 import { localHosts } from "../../accounts/origins/origins.ts";
+import { internalPolicies } from "../../accounts/policies.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { showChain } from "../about/about.ts";
 import { requireAccountId } from "../authorize/authorize.ts";

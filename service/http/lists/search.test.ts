@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { policies } from "../../accounts/limits.ts";
+import { policies } from "../../accounts/policies.ts";
 import { startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 

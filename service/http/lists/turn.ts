@@ -9,7 +9,7 @@
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
-import { policies } from "../../accounts/limits.ts";
+import { policies } from "../../accounts/policies.ts";
 import type { ReadQueue } from "../../events/list.ts";
 import { openGate } from "../../flow/gate.ts";
 import { unavailable } from "../errors.ts";

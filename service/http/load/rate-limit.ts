@@ -1,14 +1,10 @@
 // Counts requests against the rate limits of API keys, client IDs, accounts, and client networks.
-// Refuses requests above a limit with 429. accounts/limits.ts defines the limits. The limits that
+// Refuses requests above a limit with 429. accounts/policies.ts defines the limits. The limits that
 // all clients share (reports and calls per chain) are counted elsewhere. Above these limits, the
 // status is 503 `chain_unavailable`.
 
-import {
-  describePolicy,
-  type Limiter,
-  type LimitVerdict,
-  type Policy,
-} from "../../accounts/limits.ts";
+import type { Limiter, LimitVerdict } from "../../accounts/limits.ts";
+import { describePolicy, type Policy } from "../../accounts/policies.ts";
 import { Refusal } from "../errors.ts";
 
 /**

@@ -26,7 +26,7 @@ import {
   simulation,
 } from "executable-address/shapes";
 import type { z } from "zod";
-import { describePolicy, policies } from "../../accounts/limits.ts";
+import { describePolicy, policies } from "../../accounts/policies.ts";
 import { eventRetentionMs } from "../../events/list.ts";
 import { settleMs } from "../../events/list-addresses.ts";
 import { dayMs, hourMs } from "../../flow/days.ts";

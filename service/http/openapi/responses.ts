@@ -2,7 +2,7 @@
 // code.
 
 import { maxHeaderSize } from "node:http";
-import { dailyCreates, describePolicy, policies } from "../../accounts/limits.ts";
+import { dailyCreates, describePolicy, policies } from "../../accounts/policies.ts";
 import { type Code, errorBody, statuses } from "../errors.ts";
 import { headersMax } from "../headers.ts";
 import type { Schema } from "./comments.ts";

@@ -3,7 +3,7 @@
 
 import { InvalidError } from "executable-address";
 import { z } from "zod";
-import { policies } from "../../accounts/limits.ts";
+import { policies } from "../../accounts/policies.ts";
 import { openProofs, type ProofBlock } from "../../chain/proof.ts";
 import { perChain } from "../../chain/registry.ts";
 import { networkOf } from "../../flow/networks.ts";

@@ -1,7 +1,8 @@
 // GET /address/{address}/simulation: spec/service.md, "Simulation". Public. Simulates the execution
 // of an address at the newest block, with the service's own nodes. The result is not a proof.
 
-import { type Limiter, perMinute, policies } from "../../accounts/limits.ts";
+import type { Limiter } from "../../accounts/limits.ts";
+import { perMinute, policies } from "../../accounts/policies.ts";
 import { perChain } from "../../chain/registry.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";

@@ -6,7 +6,7 @@ import { formatAddress, type Hex, isAddress, toHex, zeroAddress } from "executab
 import type { SentMoney, SentToken } from "executable-address/client";
 import { isSame } from "executable-address/status";
 import { z } from "zod";
-import { internalPolicies, policies } from "../../accounts/limits.ts";
+import { internalPolicies, policies } from "../../accounts/policies.ts";
 import { perChain } from "../../chain/registry.ts";
 import { openEndpoints } from "../../chain/rpc/endpoint.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";

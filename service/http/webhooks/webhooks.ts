@@ -13,7 +13,7 @@ import type {
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { policies } from "../../accounts/limits.ts";
+import { policies } from "../../accounts/policies.ts";
 import { listConfirmations, setConfirmations } from "../../events/confirmations.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { addTestDelivery, replay } from "../../webhooks/deliveries/enqueue.ts";
