@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { collectDefaultMetrics, type Registry } from "prom-client";
-import { countEvents } from "../service/executor/events.ts";
+import { countEvents } from "../service/executor/events/metrics.ts";
 import { createMetrics } from "../service/http/metrics.ts";
 import { startApp, type TestApp } from "../service/testing/app.ts";
 

@@ -6,7 +6,7 @@ import type { Hex, Keccak } from "executable-address";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { Block } from "../chain/rpc/json-rpc.ts";
 import type { View } from "../chain/rpc/view.ts";
-import type { ExecutorEvent } from "./events.ts";
+import type { ExecutorEvent } from "./events/event.ts";
 import type { Fence } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Purpose } from "./ledger/purposes.ts";

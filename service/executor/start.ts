@@ -12,7 +12,8 @@ import { followHeads } from "../chain/rpc/heads-by-websocket.ts";
 import { sleepUnref } from "../flow/wait.ts";
 import { keccak } from "../store/keccak.ts";
 import type { Store } from "../store/store.ts";
-import { openReports } from "./events.ts";
+import { openEventLog } from "./events/log.ts";
+import { countEvents } from "./events/metrics.ts";
 import { attemptLimits } from "./jobs/decide.ts";
 import { renewalMsMax } from "./ledger/lease.ts";
 import { openLedger } from "./ledger/ledger.ts";
@@ -86,12 +87,13 @@ export function openParts(
 ): Parts[] {
   const { store, config, log } = parts;
   const ledger = openLedger(store.db, store.dialect);
-  const reportOf = openReports(parts.registry, log);
+  const countEvent = countEvents(parts.registry);
   const instance = randomUUID();
   const leaseMs = config.executorLeaseSeconds * 1000;
   // Polls renew the lease, so they are necessary even if a WebSocket announces no block.
   const quietMs = Math.min(renewalMsMax, leaseMs / 3);
   return parts.chains.map((chain) => {
+    const logEvent = openEventLog(log.child({ chainId: chain.chainId }));
     const heads = followHeads(chain.wsUrls, { stopping, quietMs });
     return {
       instance,
@@ -110,7 +112,10 @@ export function openParts(
       yieldTurn: setImmediate,
       hasWebSocket: chain.wsUrls.length > 0,
       ...parts.listenersOf?.(chain.chainId),
-      report: reportOf(chain.chainId),
+      report(event) {
+        countEvent(chain.chainId, event);
+        logEvent(event);
+      },
       tuning: {
         ...defaultTuning,
         pollMs: config.executorPollMs,

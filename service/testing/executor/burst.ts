@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { type AddressRecord, fromHex, makeRecord } from "executable-address";
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { getAddress, parseEventLogs, toHex } from "viem";
-import type { ExecutorEvent } from "../../executor/events.ts";
+import type { ExecutorEvent } from "../../executor/events/event.ts";
 import type { Parts } from "../../executor/pass.ts";
 import type { Tuning } from "../../executor/settings.ts";
 import type { Store } from "../../store/store.ts";

@@ -15,7 +15,7 @@ import { parseEventLogs, type TransactionReceipt, toHex } from "viem";
 import { executorKey } from "../../../scripts/local-chain.ts";
 import type { Chain } from "../../chain/chains.ts";
 import { formatCsv } from "../../executor/admin.ts";
-import type { ExecutorEvent } from "../../executor/events.ts";
+import type { ExecutorEvent } from "../../executor/events/event.ts";
 import { readReport } from "../../executor/ledger/spending.ts";
 import type { Parts, Signer } from "../../executor/pass.ts";
 import { run } from "../../executor/run.ts";

@@ -10,7 +10,7 @@ import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { observe } from "../../../events/observe.ts";
 import { rooms } from "../../../roles/open-store.ts";
 import { migrate } from "../../../store/migrate.ts";
-import type { ExecutorEvent } from "../../events.ts";
+import type { ExecutorEvent } from "../../events/event.ts";
 import { hintJobs } from "../../ledger/jobs.ts";
 import { createChainModel } from "./chain-model.ts";
 import { itemGas } from "./factory-model.ts";

@@ -4,7 +4,7 @@
 import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
-import type { ExecutorEvent } from "../../events.ts";
+import type { ExecutorEvent } from "../../events/event.ts";
 import { attemptLimits } from "../../jobs/decide.ts";
 import { type Ledger, openLedger } from "../../ledger/ledger.ts";
 import type { Parts, UnsignedTransaction } from "../../pass.ts";

@@ -7,7 +7,7 @@ import type { Hex } from "executable-address";
 import { isLong } from "../../../../scripts/long.ts";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
-import type { ExecutorEvent } from "../../events.ts";
+import type { ExecutorEvent } from "../../events/event.ts";
 import type { Tuning } from "../../settings.ts";
 import { keepRunning } from "./instance.ts";
 import { longestWait } from "./liveness.ts";

@@ -7,7 +7,7 @@ import type { Hex } from "executable-address";
 import { onlyLong } from "../../../../scripts/long.ts";
 import type { Endpoint, Response } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
-import type { ExecutorEvent } from "../../events.ts";
+import type { ExecutorEvent } from "../../events/event.ts";
 import type { Tuning } from "../../settings.ts";
 import { decodeRaw, priceOf } from "./chain-model.ts";
 import { respond, simulatedEndpoint } from "./faulty-rpc.ts";

@@ -2,7 +2,7 @@
 
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
-import type { ExecutorEvent } from "../../events.ts";
+import type { ExecutorEvent } from "../../events/event.ts";
 
 import { faultyRpc } from "./faulty-rpc.ts";
 import { keepRunning } from "./instance.ts";

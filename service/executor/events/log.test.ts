@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { pino } from "pino";
-import type { ExecutorEvent } from "./events.ts";
-import { openEventLog } from "./events.ts";
+import type { ExecutorEvent } from "./event.ts";
+import { openEventLog } from "./log.ts";
 
 const address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const hash: Hex = `0x${"ab".repeat(32)}`;
