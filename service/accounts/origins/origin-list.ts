@@ -32,7 +32,10 @@ export async function addOrigin(
   actor: Actor,
 ): Promise<AllowedOrigin[]> {
   const verdict = judgeOrigin(entry);
-  if (!("canonical" in verdict)) throw new InvalidError([{ path: ["origin"], ...verdict }]);
+  if (verdict.kind === "refused") {
+    const { code, message } = verdict;
+    throw new InvalidError([{ path: ["origin"], code, message }]);
+  }
   return change(db, accountId, async (transaction) => {
     const current = await listOrigins(transaction, accountId);
     if (current.some(({ origin }) => origin === verdict.canonical)) return;
@@ -73,7 +76,7 @@ export async function setOrigins(
   actor: Actor,
 ): Promise<AllowedOrigin[]> {
   const list = canonicalList(entries);
-  if (list.issues) throw new InvalidError(list.issues);
+  if (list.issues.length > 0) throw new InvalidError(list.issues);
   return change(db, accountId, async (transaction) => {
     await transaction.deleteFrom("origins").where("account_id", "=", accountId).execute();
     await insert(transaction, accountId, list.origins, actor);

@@ -9,9 +9,12 @@ import { parse } from "tldts";
 export const originsMax = 20;
 
 /** The canonical form of an entry, or the reason why the entry is not accepted. */
-export type OriginVerdict = { canonical: string } | { code: string; message: string };
+export type OriginVerdict =
+  | { kind: "accepted"; canonical: string }
+  | { kind: "refused"; code: string; message: string };
 
-const fault = (code: string, message: string) => ({ code, message });
+const accept = (canonical: string) => ({ kind: "accepted", canonical }) as const;
+const fault = (code: string, message: string) => ({ kind: "refused", code, message }) as const;
 
 /**
  * Captures the scheme, the wildcard, the host (possibly in brackets), and the port, without
@@ -69,7 +72,7 @@ export function judgeOrigin(text: unknown): OriginVerdict {
   if (wrong) return wrong;
   if (scheme === "http") return judgeLocal(host, port);
   const shownPort = port === undefined || port === defaultPorts[scheme] ? "" : `:${port}`;
-  return { canonical: `${scheme}://${wildcard}${host}${shownPort}` };
+  return accept(`${scheme}://${wildcard}${host}${shownPort}`);
 }
 
 /**
@@ -179,7 +182,7 @@ function judgeLocal(host: string, port: string | undefined): OriginVerdict {
   if (port === defaultPorts.http) {
     return fault("port", "browsers omit port 80 from an origin: use a different port");
   }
-  return { canonical: `http://${host}:${port}` };
+  return accept(`http://${host}:${port}`);
 }
 
 /**
@@ -225,22 +228,22 @@ function splitOrigin(origin: string): OriginParts | undefined {
 }
 
 /**
- * Returns the canonical forms of the entries, in the given order and without repetitions. If an
- * entry is invalid, or if there are too many entries, returns the issues instead.
+ * Returns the canonical forms of the valid entries, in the given order and without repetitions.
+ * `issues` is empty unless an entry is invalid or there are too many entries.
  */
 export function canonicalList(entries: readonly unknown[]) {
   const issues: { path: (string | number)[]; code: string; message: string }[] = [];
   const canonical = new Set<string>();
   entries.forEach((entry, index) => {
     const verdict = judgeOrigin(entry);
-    if ("canonical" in verdict) canonical.add(verdict.canonical);
-    else issues.push({ path: ["origins", index], ...verdict });
+    if (verdict.kind === "accepted") canonical.add(verdict.canonical);
+    else issues.push({ path: ["origins", index], code: verdict.code, message: verdict.message });
   });
   if (canonical.size > originsMax) {
     const message = `expected at most ${originsMax} different origins, found ${canonical.size}`;
     issues.push({ path: ["origins"], code: "too_many", message });
   }
-  return issues.length === 0 ? { origins: [...canonical] } : { issues };
+  return { origins: [...canonical], issues };
 }
 
 /**

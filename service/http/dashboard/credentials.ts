@@ -193,7 +193,7 @@ const showOrigins = (origins: AllowedOrigin[]): Origins => ({
 
 function judgeEntry(entry: string, allowed: string[]): EntryVerdict {
   const verdict = judgeOrigin(entry);
-  if (!("canonical" in verdict)) {
+  if (verdict.kind === "refused") {
     return {
       ok: false,
       canonical: null,
