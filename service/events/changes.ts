@@ -56,12 +56,13 @@ type LogPosition = { transactionHash: string; blockHash: string; logIndex: numbe
 const toKey = (position: LogPosition | null | undefined) =>
   position ? `${position.transactionHash} ${position.blockHash} ${position.logIndex}` : null;
 
-/**
- * An event before its body is written. `chainId` is set if the event is about a chain other than
- * the intent's chain. Only `address.payment` has a `payment`.
- */
-export type Change = { type: EventType; chainId?: never; payment?: PaymentNews } | ChangeElsewhere;
-type OwnChange = Exclude<Change, ChangeElsewhere>;
+/** An event about the intent's chain. */
+type OwnPayment = { kind: "own"; type: "address.payment"; payment: PaymentNews };
+type OwnStep = { kind: "own"; type: StepType | "address.reverted" };
+type OwnChange = OwnPayment | OwnStep;
+
+/** An event whose body is not written yet. */
+export type Change = OwnChange | ChangeElsewhere;
 
 /**
  * Returns the events for the changes from `known` to `status`, in order. Also returns the new
@@ -75,7 +76,7 @@ export function compareStatuses(
 ): { changes: OwnChange[]; known: KnownStatus } {
   if (isReverted(known, status) || hasRemoved(known.payments, paid)) {
     const again = compareStatuses({ ...nothingKnown, elsewhere: known.elsewhere }, status, paid);
-    return { ...again, changes: [{ type: "address.reverted" }, ...again.changes] };
+    return { ...again, changes: [{ kind: "own", type: "address.reverted" }, ...again.changes] };
   }
   const now: Omit<KnownStatus, "payments"> = {
     elsewhere: known.elsewhere,
@@ -88,7 +89,9 @@ export function compareStatuses(
   };
   const isOver = !isOpenState(known.state);
   const { news, reported } = newPayments(known.payments, status, paid, isOver);
-  const payments = news.map((payment): OwnChange => ({ type: "address.payment", payment }));
+  const payments = news.map(
+    (payment): OwnPayment => ({ kind: "own", type: "address.payment", payment }),
+  );
   const isExecutedNow = now.execution !== known.execution;
   const isNew: Record<StepType, boolean> = {
     "address.funded": now.state === "funded" && known.state !== "funded",
@@ -99,12 +102,12 @@ export function compareStatuses(
   };
   const steps = (Object.keys(isNew) as StepType[])
     .filter((type) => isNew[type])
-    .map((type): OwnChange => ({ type }));
+    .map((type): OwnStep => ({ kind: "own", type }));
   return {
     changes: [
-      ...payments.filter(({ payment }) => !payment!.isLate),
+      ...payments.filter(({ payment }) => !payment.isLate),
       ...steps.filter(({ type }) => !followLate.has(type)),
-      ...payments.filter(({ payment }) => payment!.isLate),
+      ...payments.filter(({ payment }) => payment.isLate),
       ...steps.filter(({ type }) => followLate.has(type)),
     ],
     known: { ...now, payments: reported },
@@ -170,7 +173,7 @@ type EventParts = {
 export function writeEventBody(parts: EventParts, status: AddressStatus, paid: Paid): string {
   const { address, recoveries } = status;
   const { change } = parts;
-  const { type, chainId = status.chainId } = change;
+  const { type } = change;
   const newest = recoveries.slice(-recoveriesMax);
   const body: ServiceEvent = {
     id: parts.id,
@@ -182,11 +185,11 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
       ...parts.named,
       sequence: parts.sequence,
       recordUrl: `${parts.publicUrl}/v1/address/${address}`,
-      chainId,
+      chainId: change.kind === "own" ? status.chainId : change.chainId,
       transactionHash: findTransactionHash(change, status),
-      payment: ("payment" in change && change.payment) || null,
-      returned: "amounts" in change ? change.amounts : [],
-      ...listPayments(chainId === status.chainId ? type : null, status, paid),
+      payment: change.type === "address.payment" ? change.payment : null,
+      returned: isReturn(change) ? change.amounts : [],
+      ...listPayments(change.kind === "own" ? type : null, status, paid),
       status: { ...status, recoveries: newest },
       recoveriesOmitted: recoveries.length - newest.length,
     },
@@ -194,13 +197,17 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
   return JSON.stringify(body);
 }
 
+/** Returns whether the event reports amounts that the executor sent back on another chain. */
+const isReturn = (change: Change) =>
+  change.kind === "elsewhere" && change.type === "address.recovered";
+
 /**
  * Returns the hash of the event's transaction: a payment, the execution, or the newest recovery.
  * Returns null if the event reports no transaction.
  */
 function findTransactionHash(change: Change, status: AddressStatus): Hex | null {
-  if ("payment" in change && change.payment) return change.payment.transactionHash;
-  if (change.chainId) return "transactionHash" in change ? change.transactionHash : null;
+  if (change.type === "address.payment") return change.payment.transactionHash;
+  if (change.kind === "elsewhere") return isReturn(change) ? change.transactionHash : null;
   const { type } = change;
   if (type === "address.executed" || type === "address.surplus") {
     return status.execution?.transactionHash ?? null;

@@ -260,7 +260,7 @@ function saveSome(
         const position = last - changes.length + 1 + index;
         return {
           row: { position, id, type: change.type, address, sequence, created_at: nowMs },
-          other_chain_id: change.chainId ?? null,
+          other_chain_id: change.kind === "elsewhere" ? change.chainId : null,
           body: writeEventBody(parts, status, paid),
         };
       });
@@ -331,7 +331,7 @@ async function updateWatch(
   const isSettled = state === "executed" || state === "recovered";
   const evidence = execution ?? (isSettled ? recoveries.at(-1) : undefined);
   const isReverted = changes.some(
-    ({ type, chainId }) => type === "address.reverted" && chainId === undefined,
+    ({ kind, type }) => kind === "own" && type === "address.reverted",
   );
   const wasSettled = watch.known.state === state && !isReverted;
   const { numUpdatedRows } = await transaction

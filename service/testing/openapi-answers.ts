@@ -145,7 +145,8 @@ export async function writeEvent(world: World, type: EventType): Promise<string>
   };
   const paid = { ...kept, isSmall: false, isLookalike: false, claim: 0 };
   const payment = { ...kept, kind: "requested", isLate: false, isLast: false } as const;
-  const change: Change = type === "address.payment" ? { type, payment } : { type };
+  const kind = "own" as const;
+  const change: Change = type === "address.payment" ? { kind, type, payment } : { kind, type };
   const named = { reference: null, claimedReference: null, createdBy: "api_key" } as const;
   const of = { named, sequence: 1 };
   const event = { ...of, id: eventId, change, atMs: 1, publicUrl: "https://pay.example" };

@@ -33,7 +33,7 @@ export type MovesElsewhere = {
  * An event about a chain other than the intent's chain. `amounts` lists the amounts that one
  * transaction sent back.
  */
-export type ChangeElsewhere = { chainId: number } & (
+export type ChangeElsewhere = { kind: "elsewhere"; chainId: number } & (
   | { type: "address.payment"; payment: PaymentNews }
   | { type: "address.recovered"; transactionHash: Hex; amounts: TokenAmount[] }
   | { type: "address.reverted" }
@@ -59,6 +59,7 @@ export function compareElsewhere(
   { chainId, upTo }: { chainId: number; upTo: number },
   moves: MovesElsewhere,
 ): { changes: ChangeElsewhere[]; known: ReportedElsewhere } {
+  const about = { kind: "elsewhere" as const, chainId };
   const payments = moves.payments.filter((each) => each.chainId === chainId);
   const returns = moves.returns.filter((each) => each.chainId === chainId);
   const { paid, returned } = before[chainId] ?? { paid: [], returned: [] };
@@ -66,7 +67,7 @@ export function compareElsewhere(
   if ([...paid, ...returned].some((key) => !standing.has(key))) {
     const { [chainId]: _, ...others } = before;
     const again = compareElsewhere(others, { chainId, upTo }, moves);
-    return { ...again, changes: [{ type: "address.reverted", chainId }, ...again.changes] };
+    return { ...again, changes: [{ ...about, type: "address.reverted" }, ...again.changes] };
   }
   const isDeep = ({ blockNumber }: { blockNumber: number }) => blockNumber <= upTo;
   const paidNow = admit(countOf(before, "paid"), paid, payments, keyOf, isDeep);
@@ -80,11 +81,11 @@ export function compareElsewhere(
         ({ isSmall: _, isLookalike: __, claim: ___, chainId: ____, ...place }, index) => {
           const isLast = countOf(before, "paid") + index + 1 === elsewhereMax;
           const payment = { ...place, kind: "other_chain" as const, isLate: false, isLast };
-          return { type: "address.payment" as const, chainId, payment };
+          return { ...about, type: "address.payment" as const, payment };
         },
       ),
       ...hashes.map((transactionHash) => ({
-        ...{ type: "address.recovered" as const, chainId, transactionHash },
+        ...{ ...about, type: "address.recovered" as const, transactionHash },
         amounts: returnedNow
           .filter((each) => each.transactionHash === transactionHash)
           .map(({ token, amount }) => ({ token, amount })),
