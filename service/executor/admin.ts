@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
 import { readChains } from "../chain/chains.ts";
 import { dateOf } from "../flow/days.ts";
+import { lowerAddress } from "../flow/lower-address.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Command, CommandContext } from "../store/command.ts";
 import { findNewestSeq } from "../store/find-records.ts";
@@ -83,7 +84,7 @@ export const executorCommands: Command[] = [
     optional: ["chain"],
     async run(context, { options }) {
       const { address, chainId } = await findJob(context, options);
-      await retryJob(context.store.db, chainId, address.toLowerCase() as Hex);
+      await retryJob(context.store.db, chainId, lowerAddress(address));
       return { address, chainId, due: "now" };
     },
   },
@@ -94,7 +95,7 @@ export const executorCommands: Command[] = [
     optional: ["chain"],
     async run(context, { options }) {
       const { address, chainId } = await findJob(context, options);
-      await dropJob(context.store.db, chainId, address.toLowerCase() as Hex);
+      await dropJob(context.store.db, chainId, lowerAddress(address));
       return { address, chainId, due: "never" };
     },
   },

@@ -9,6 +9,7 @@ import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
 import { openEndpoints } from "../chain/rpc/endpoint.ts";
 import { followHeads } from "../chain/rpc/heads-by-websocket.ts";
+import { lowerAddress } from "../flow/lower-address.ts";
 import { sleepUnref } from "../flow/wait.ts";
 import { keccak } from "../store/keccak.ts";
 import type { Store } from "../store/store.ts";
@@ -98,7 +99,7 @@ export function openParts(
     return {
       instance,
       chain: toSettings(chain, config),
-      factory: parts.factory.toLowerCase() as Hex,
+      factory: lowerAddress(parts.factory),
       factoryCodeHash,
       keccak,
       ledger,
@@ -127,7 +128,7 @@ export function openParts(
 }
 
 function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
-  const lower = (token: { address: Hex }) => token.address.toLowerCase() as Hex;
+  const lower = (token: { address: Hex }) => lowerAddress(token.address);
   const tipPrices = toTipPrices(chain);
   const lookalikes = new Map(
     chain.lookalikes.map((token) => [lower(token), BigInt(token.recoverMin)] as const),

@@ -10,6 +10,7 @@ import { listMoney } from "../events/money.ts";
 import { observe } from "../events/observe.ts";
 import { forgetPaymentsAbove, saveOwnPayments } from "../events/payments.ts";
 import { returnsFinder } from "../executor/client.ts";
+import { lowerAddress } from "../flow/lower-address.ts";
 import { findAnchor, forgetAnchorsAbove, saveAnchor } from "../follow/anchors.ts";
 import type { Payment } from "../follow/payment.ts";
 import type { Dialect } from "../store/dialect.ts";
@@ -34,7 +35,7 @@ export async function openEvents(dialect: Dialect) {
   const world = await startWorld();
   after(world.stop);
   const chain = observedChainOf(world);
-  const lookalike = (await world.newToken()).toLowerCase() as Hex;
+  const lookalike = lowerAddress(await world.newToken());
   await store.db
     .insertInto("event_chains")
     .values({ chain_id: world.chain.chainId, confirmations: 0 })
@@ -111,7 +112,7 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
     });
     const found = logs.map(({ args: [payer, to, amount], ...log }): Payment => {
       const { blockHash, transactionHash, logIndex } = log;
-      const token = log.address.toLowerCase() as Hex;
+      const token = lowerAddress(log.address);
       const place = {
         blockHash,
         transactionHash,
@@ -122,7 +123,7 @@ function openMarks(store: Store, world: World, lookalike: Hex) {
       return { ...place, address: to!, payer: payer!, token, amount: `${amount}`, isLookalike };
     });
     const mine = found
-      .map((each) => ({ ...each, address: each.address.toLowerCase() as Hex }))
+      .map((each) => ({ ...each, address: lowerAddress(each.address) }))
       .filter(({ address }) => addresses.some((one) => one.toLowerCase() === address));
     const number = await block();
     await store.db.transaction().execute(async (transaction) => {

@@ -9,6 +9,7 @@ import { probe } from "executable-address-contracts";
 import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem/utils";
 import { min } from "../../flow/bigint.ts";
 import { groupsOf } from "../../flow/groups.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import type { AtBlock } from "../rpc/chain-rpc.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 
@@ -131,7 +132,7 @@ export async function countOnce(
   holders: readonly Holder[],
   holdings: readonly Holding[],
 ): Promise<Holding[]> {
-  const keys = holders.map(({ token }) => token.toLowerCase() as Hex);
+  const keys = holders.map(({ token }) => lowerAddress(token));
   const open = new Map<Hex, { vault: Hex; balance: bigint }>();
   holdings.forEach(({ native, balance }, index) => {
     if (native === 0n || !balance || known.has(keys[index]!)) return;

@@ -9,6 +9,7 @@ import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable
 import type { Elsewhere } from "executable-address/status";
 import type { Kysely, Transaction } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import { togetherBy } from "../../flow/together.ts";
 import { statementRows } from "../../store/statement-rows.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -120,8 +121,8 @@ export function elsewhereFinder(
   return togetherBy<AddressOf, FoundElsewhere>(
     ({ chainId }) => `${chainId}`,
     async (requests) => {
-      const keys = [...new Set(requests.map(({ address }) => address.toLowerCase() as Hex))].map(
-        (key) => Buffer.from(fromHex(key)),
+      const keys = [...new Set(requests.map(({ address }) => lowerAddress(address)))].map((key) =>
+        Buffer.from(fromHex(key)),
       );
       const [transfers, balances] = await Promise.all([
         db
@@ -147,7 +148,7 @@ export function elsewhereFinder(
       const paidTo = Map.groupBy(transfers, (row) => toHex(row.address));
       const balancesByAddress = Map.groupBy(balances, (row) => toHex(row.address));
       return requests.map(({ address }) => {
-        const key = address.toLowerCase() as Hex;
+        const key = lowerAddress(address);
         return {
           paid: (paidTo.get(key) ?? []).map((row) => ({
             ...shown(row),

@@ -15,6 +15,7 @@ import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import { groupsOf } from "../../flow/groups.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import type { Touched } from "../../follow/payment.ts";
 import { findCreators } from "../../store/find-records.ts";
 import { statementRows } from "../../store/statement-rows.ts";
@@ -317,11 +318,11 @@ export async function hintJobs(
   hints: readonly JobHint[],
 ): Promise<JobHint[]> {
   const woken: JobHint[] = [];
-  const addresses = hints.map(({ address }) => address.toLowerCase() as Hex);
+  const addresses = hints.map(({ address }) => lowerAddress(address));
   const creators = await findCreators(db, addresses);
   for (const hint of hints) {
     const { address, block, isEnough } = hint;
-    const lower = address.toLowerCase() as Hex;
+    const lower = lowerAddress(address);
     // The job is due immediately (`due_at` is 0). The block's timestamp is not used, because a
     // single endpoint reported it.
     const due = {

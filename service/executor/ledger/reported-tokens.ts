@@ -6,6 +6,7 @@ import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { ReportedFate, TokenReport } from "../../chain/sent.ts";
 import { dayOf } from "../../flow/days.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import { findCreators } from "../../store/find-records.ts";
 import type { Tables } from "../../store/tables.ts";
 import { withTerms } from "./due.ts";
@@ -23,7 +24,7 @@ export const reportedPerAccountDay = 100;
 /** Saves new tokens, and wakes the address's job. Idempotent. */
 export function reportTokens(db: Kysely<Tables>, report: TokenReport): Promise<ReportedFate[]> {
   const { chainId, block, notBefore } = report;
-  const address = report.address.toLowerCase() as Hex;
+  const address = lowerAddress(report.address);
   return db.transaction().execute(async (transaction) => {
     const accountId = (await findCreators(transaction, [address])).get(address)?.accountId ?? "";
     const day = dayOf(block.timestamp);

@@ -3,6 +3,7 @@
 
 import { type Hex, type Intent, type Tip, tipOf } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 
 /** Token prices by lower-case address. `wei` is the value of 10^`decimals` base units. */
 export type TipPrices = ReadonlyMap<Hex, { wei: bigint; decimals: number }>;
@@ -11,7 +12,7 @@ export const toTipPrices = ({ tokens, tipPrices }: Chain): TipPrices =>
   new Map(
     tokens.flatMap(({ address, symbol, decimals }) => {
       const wei = tipPrices?.[symbol];
-      return wei ? [[address.toLowerCase() as Hex, { wei: BigInt(wei), decimals }] as const] : [];
+      return wei ? [[lowerAddress(address), { wei: BigInt(wei), decimals }] as const] : [];
     }),
   );
 

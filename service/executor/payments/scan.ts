@@ -26,6 +26,7 @@ import { newOpenSearch, type OpenSearch } from "../../events/open-records.ts";
 import { max } from "../../flow/bigint.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import type { Created } from "../../store/find-records.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
@@ -198,7 +199,7 @@ async function readHolders({ parts }: ScanPass, fresh: readonly Created[]): Prom
   return records.flatMap(({ address, terms }) => {
     try {
       const { token, amount } = decodeRecord(fromHex(address), terms, parts);
-      return [{ vault: address, token: token.toLowerCase() as Hex, amount: BigInt(amount) }];
+      return [{ vault: address, token: lowerAddress(token), amount: BigInt(amount) }];
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
       parts.report({ kind: "corrupt_record", address, cause: causeOf(error) });

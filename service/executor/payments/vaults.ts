@@ -17,6 +17,7 @@ import {
   readHoldings,
 } from "../../chain/status/probe.ts";
 import { groupsOf, partsOf } from "../../flow/groups.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
@@ -130,7 +131,7 @@ function decode({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Decoded 
   const { chain } = parts;
   try {
     const intent = decodeRecord(fromHex(job.address), fromHex(job.terms), parts);
-    const token = intent.token.toLowerCase() as Hex;
+    const token = lowerAddress(intent.token);
     const wanted: Wanted = {
       chainId: intent.chainId,
       token,

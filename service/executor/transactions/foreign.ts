@@ -26,6 +26,7 @@ import { agreed, listAnswers } from "../../chain/rpc/view.ts";
 import { nonceCall, type Spender, spendersIn, transactionsCall } from "../../chain/used-nonces.ts";
 import { min } from "../../flow/bigint.ts";
 import { dayOf, daySeconds, midnightAfter } from "../../flow/days.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { waitUntil } from "../ledger/postpone.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
@@ -280,7 +281,7 @@ async function readSigned(shown: unknown, sender: Hex): Promise<Shown | undefine
     }
     const maxFee = rest.maxFeePerGas ?? rest.gasPrice ?? 0n;
     const fee = { maxFee, priorityFee: rest.maxPriorityFeePerGas ?? maxFee };
-    const receiver = to?.toLowerCase() as Hex | undefined;
+    const receiver = to ? lowerAddress(to) : undefined;
     return { hash, raw, fee, nonce, data, gas: Number(gas), to: receiver };
   } catch {
     // A field is missing or malformed, or the transaction type is unknown.

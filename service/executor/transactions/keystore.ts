@@ -13,6 +13,7 @@ import {
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fromHex, type Hex, keccak256 } from "executable-address";
 import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 
 /**
  * Reads the key in the file `keystore`.
@@ -43,7 +44,7 @@ export function writeNewKey(keystore: string, passwordFile: string): Hex {
   if (password === "") throw new Error(`--password-file ${passwordFile} contains no password`);
   const key = generatePrivateKey();
   writeFileSync(keystore, encryptKey(key, password), isNew);
-  return privateKeyToAccount(key).address.toLowerCase() as Hex;
+  return lowerAddress(privateKeyToAccount(key).address);
 }
 
 /**

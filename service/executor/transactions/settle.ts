@@ -17,6 +17,7 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import { readAnswers, type View } from "../../chain/rpc/view.ts";
 import { partsOf } from "../../flow/groups.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import { lowerMedian } from "../../flow/median.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { waitForBackoff, waitForBudget, waitUntil } from "../ledger/postpone.ts";
@@ -318,7 +319,7 @@ function decodeBatchVaults(data: Hex, factory: Hex): Hex[] {
   if (!data.startsWith(batchSelector)) return [];
   return decodeExecutions(data).map((item) => {
     if ("error" in item) throw item.error;
-    return makeRecord(item.intent, { factory }).address.toLowerCase() as Hex;
+    return lowerAddress(makeRecord(item.intent, { factory }).address);
   });
 }
 

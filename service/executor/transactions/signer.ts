@@ -15,6 +15,7 @@ import {
 } from "viem/utils";
 import { z } from "zod";
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import type { Signer, UnsignedTransaction } from "../pass.ts";
 import { readKeystore, readSecret } from "./keystore.ts";
 
@@ -91,9 +92,10 @@ export type KeySource = {
  */
 export function openSigner(source: KeySource): Signer {
   refuseTwo(source);
-  const { executorSignerUrl } = source;
-  const address = source.executorAddress?.toLowerCase() as Hex;
-  if (executorSignerUrl) return remoteSigner(executorSignerUrl, address);
+  const { executorSignerUrl, executorAddress } = source;
+  if (executorSignerUrl && executorAddress) {
+    return remoteSigner(executorSignerUrl, lowerAddress(executorAddress as Hex));
+  }
   return localSigner(readKey(source));
 }
 
@@ -148,7 +150,7 @@ const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 function localSigner(key: Hex): Signer {
   const account = privateKeyToAccount(key);
   return {
-    address: account.address.toLowerCase() as Hex,
+    address: lowerAddress(account.address),
     sign: (transaction) => account.signTransaction(toEip1559(transaction)),
   };
 }

@@ -6,6 +6,7 @@ import { type Hex, requestedAmount } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
 import { findName } from "../../accounts/names.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import { withTimeout } from "../../flow/wait.ts";
 import { findCreators } from "../../store/find-records.ts";
 import type { Parts } from "../parts.ts";
@@ -61,8 +62,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const amount = token
       ? `${formatUnits(requested, token.decimals)} ${token.symbol}`
       : `${formatUnits(requested, 0)} base units`;
-    const requester =
-      requesterOf(intent, labels) ?? (await creatorName(address.toLowerCase() as Hex));
+    const requester = requesterOf(intent, labels) ?? (await creatorName(lowerAddress(address)));
     const where = chain?.name ?? `chain ${intent.chainId}`;
     const state = await withTimeout(statusMsMax, statuses.read(subject), late).catch(
       () => undefined,

@@ -21,6 +21,7 @@ import type { Parts, Signer } from "../../executor/pass.ts";
 import { run } from "../../executor/run.ts";
 import { type ExecutorParts, openParts } from "../../executor/start.ts";
 import { openSigner } from "../../executor/transactions/signer.ts";
+import { lowerAddress } from "../../flow/lower-address.ts";
 import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
@@ -207,7 +208,7 @@ function tipsIn(
 ): bigint {
   return parseEventLogs({ abi: demoToken.abi, eventName: "Transfer", logs })
     .filter(({ address, args }) => {
-      const isPaid = args.to.toLowerCase() === from && payers.has(args.from.toLowerCase() as Hex);
+      const isPaid = args.to.toLowerCase() === from && payers.has(lowerAddress(args.from));
       return isPaid && address === token.toLowerCase();
     })
     .reduce((sum, { args }) => sum + (args.value * weiOfUnit) / unit, 0n);

@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { fromHex, type Hex, makeRecord } from "executable-address";
 import { Kysely, SqliteDialect } from "kysely";
 import { keccak256, stringToHex } from "viem";
+import { lowerAddress } from "../../../flow/lower-address.ts";
 import { rooms } from "../../../roles/open-store.ts";
 import { migrate } from "../../../store/migrate.ts";
 import type { Tables } from "../../../store/tables.ts";
@@ -189,7 +190,7 @@ function newVault(
     "poison",
   ];
   return {
-    address: record.address.toLowerCase() as Hex,
+    address: lowerAddress(record.address),
     terms: record.terms,
     token,
     amount,
