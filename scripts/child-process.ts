@@ -1,6 +1,7 @@
 // Starts and stops the service as a separate process.
 
 import type { ChildProcess } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const answerMsMax = 120_000;
 
@@ -20,7 +21,7 @@ export async function isAnswering(url: string, child: ChildProcess): Promise<boo
     if (signal.aborted) {
       throw new Error(`${url} did not answer within ${answerMsMax / 1000} s: ${fault}`);
     }
-    await new Promise((next) => setTimeout(next, 50));
+    await sleep(50);
   }
   return false;
 }

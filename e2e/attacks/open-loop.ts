@@ -4,6 +4,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * HTTP requests as text. `saltAt` is the position of a salt of 64 hex digits. Each request
@@ -101,7 +102,7 @@ async function run({ ports, ms, streams }: Job): Promise<Outcome> {
           const { bytes, saltAt } = templates[sent % templates.length]!;
           ask(name, salted(bytes, saltAt, firstSalt + sent), start + (sent / perSecond) * 1000);
         }
-        await new Promise((resolve) => setTimeout(resolve, tickMs));
+        await sleep(tickMs);
       }
     }),
   );

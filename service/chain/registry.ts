@@ -7,6 +7,7 @@
 import type { Hex } from "executable-address";
 import type { Logger } from "pino";
 import { hourMs } from "../flow/days.ts";
+import { sleepUnref } from "../flow/wait.ts";
 import type { Chain } from "./chains.ts";
 import { checkChain, type Factory, type Verdict } from "./check.ts";
 import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
@@ -90,7 +91,7 @@ export async function openChains(
   };
 
   const first = Promise.all(known.map(check));
-  await Promise.race([first, new Promise((resolve) => setTimeout(resolve, waitMs).unref())]);
+  await Promise.race([first, sleepUnref(waitMs)]);
 
   const isListed = (chainId: number) => rpcs.has(chainId) && !unlisted.has(chainId);
   return {

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { fromHex, makeRecord, toHex } from "executable-address";
 import { sql } from "kysely";
@@ -280,7 +281,7 @@ for (const name of ["sqlite", "postgres"] as const) {
           .values({ id: "acc_open", email: "open@example.com", created_at: 1 })
           .execute();
         isSaved = store.saveRecord(saved);
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await sleep(50);
       });
       await isSaved;
       assert.ok(await store.findTerms(saved.address));
@@ -291,7 +292,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await store.db.transaction().execute(async (transaction) => {
         const accounts = await transaction.selectFrom("accounts").select("id").execute();
         isSaved = store.saveRecord(row());
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await sleep(50);
         await transaction
           .insertInto("accounts")
           .values({ id: "acc_read", email: `${accounts.length}@example.com`, created_at: 1 })

@@ -1,6 +1,7 @@
 // A correct webhook receiver in memory. The tests in mutants.test.ts replace some of the receiver's
 // steps with faulty steps.
 
+import { setTimeout as wait } from "node:timers/promises";
 import type { AddressRecord } from "executable-address";
 import { createClient } from "executable-address/client";
 import {
@@ -41,8 +42,6 @@ type Tools = {
   /** Processes an event. Throws if the event must be retried later. */
   handle(event: ServiceEvent): Promise<void>;
 };
-
-export const wait = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** A correct receiver in memory. `flaw` replaces some of its steps. */
 export function openReceiver(settings: Record<string, string>, flaw: Flaw): Receiver {

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import type { AddressRecord } from "executable-address";
 import { createClient } from "executable-address/client";
 import { httpRpc, readStatus } from "executable-address/status";
@@ -17,7 +18,7 @@ import {
   WebhookError,
 } from "executable-address/webhook";
 import { type Receiver, serveReceiver } from "../test/receiver.ts";
-import { type Flaw, type Order, openReceiver, wait } from "../test/steps.ts";
+import { type Flaw, type Order, openReceiver } from "../test/steps.ts";
 import { trials } from "./trials.ts";
 import { tryReceiver } from "./try-receiver.ts";
 

@@ -3,6 +3,7 @@
 
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
 import { drawSalt, formatAddress, fromHex, makeRecord } from "executable-address";
 import { readStatus } from "executable-address/status";
 import type { ServiceEvent } from "executable-address/webhook";
@@ -28,7 +29,6 @@ type Score = { readonly passed: number; readonly tried: number; readonly slowest
 
 const token = formatAddress(fromHex(`0x${"70".repeat(20)}`));
 const given = { chainId: 31_337, token, symbol: "DUSD" };
-const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 const patienceMs = 10_000;
 /** How long a trial waits before it concludes that the receiver makes no further deliveries. */
 const settleMs = 1500;

@@ -27,6 +27,7 @@ import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
 import { Identicon } from "../ui/drawn/identicon.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { sleep } from "../ui/sleep.ts";
 import { useWallets } from "./wallet/wallets.ts";
 
 const texts = {
@@ -339,7 +340,7 @@ function useVerdict(state: Standing["state"]): Verdict {
         const request = () => requestVerdict(provider, record, isExecuted).catch(() => undefined);
         let found = await request();
         if (found?.is === "contradicted") {
-          await new Promise((resolve) => setTimeout(resolve, againMs));
+          await sleep(againMs);
           found = await request();
         }
         if (found) return found;

@@ -1,5 +1,7 @@
 // Repeats a request until the server's response is at least as new as the status on the page.
 
+import { sleep } from "../ui/sleep.ts";
+
 /** The delay between two attempts of a request. */
 const behindMs = 500;
 const triesMax = 4;
@@ -15,6 +17,6 @@ export async function askUntilCaughtUp<T>(
   for (let tries = 1; ; tries++) {
     const found = await ask();
     if (signal.aborted || tries === triesMax || !isBehind(found)) return found;
-    await new Promise((resolve) => setTimeout(resolve, behindMs));
+    await sleep(behindMs);
   }
 }

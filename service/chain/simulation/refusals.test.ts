@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "executable-address";
 import { NodeError } from "../../testing/chain/node.ts";
 import {
@@ -140,7 +141,7 @@ describe("a simulation that cannot run", () => {
       ["impossible", "expired"],
     );
     await alone.recover(expired, [alone.token]);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await sleep(150);
     assert.equal((await own(expired)).state, "recovered");
     await alone.stop();
   });

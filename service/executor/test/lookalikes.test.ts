@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AddressRecord, Hex } from "executable-address";
 import { type ServiceStatus, transferTopic } from "executable-address/status";
 import { concatHex, parseAbi } from "viem";
@@ -153,7 +154,7 @@ describe("a look-alike from a hostile sender", () => {
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");
     const before = await sent();
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await sleep(2_000);
     assert.equal(await sent(), before);
     assert.deepEqual(await wrongIn(address), []);
   });
@@ -166,7 +167,7 @@ describe("a look-alike from a hostile sender", () => {
     for (let round = 0; round < 8; round++) {
       await pay(address, 1_000n, ghost);
       await client.mine({ blocks: 2 });
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await sleep(500);
     }
     const [other] = [await openRecord()];
     await pay(other.address, BigInt(other.intent.amount));

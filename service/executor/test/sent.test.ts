@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type AddressRecord, type Hex, recoverCalldata, toHex } from "executable-address";
 import type { SentMoney } from "executable-address/client";
 import type { ServiceStatus } from "executable-address/status";
@@ -141,7 +142,7 @@ describe("an unlisted token", () => {
       [plain, "700", "queued", intent.expirationTimestamp + 1],
     );
     const before = await sent();
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await sleep(1_500);
     assert.equal(await sent(), before);
     await client.increaseTime({ seconds: 700 });
     await until("the token is returned", async () => {
@@ -225,7 +226,7 @@ describe("a hostile token", () => {
     const before = await sent();
     assert.equal(await fateOf(address, plain), "left_to_owner");
     await nameNow(record, [plain]);
-    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    await sleep(6_000);
     assert.equal(await sent(), before);
   });
 
@@ -275,7 +276,7 @@ describe("a hostile token", () => {
       const { gasUsed } = (await newestOf(twoKeys[0]!.address))!;
       assert.ok(gasUsed < 500_000n, `${gasUsed} gas`);
       assert.equal(await fateOf(address, twoFaced), "failed");
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await sleep(1_500);
       assert.equal(await sent(), before + 1);
       // The failure does not affect the address's listed tokens.
       await pay(address, 7n);
@@ -305,7 +306,7 @@ describe("a hostile token", () => {
     for (const { address } of records) assert.equal(await fateOf(address, plain), "queued");
     const all = before + reportedTokensPerDay;
     await until("the limit is reached", async () => (await sent()) >= all);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await sleep(3_000);
     assert.equal(await sent(), all);
     // The limit affects neither other accounts nor the account's own payments.
     for (const id of [accountId, newAccount()]) {

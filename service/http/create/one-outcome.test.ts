@@ -215,7 +215,7 @@ async function createUntilKilled(place: object, pages: object[], from: number): 
           payload: JSON.stringify(numberedIntent(number, ${expiry}, "${token}")),
         });
         if (statusCode === 200) process.stdout.write(number + "\\n");
-        else await new Promise((resolve) => setTimeout(resolve, 50));
+        else await sleep(50);
       }
     };
     for (let i = 0; i < 32; i++) create();`;

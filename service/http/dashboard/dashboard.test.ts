@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isLong } from "../../../scripts/long.ts";
 import { originsMax } from "../../accounts/origins/origins.ts";
 import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
@@ -332,7 +333,7 @@ for (const [name, database] of Object.entries(databases)) {
       const created: string[] = [];
       for (let i = 0; i < 7; i++) {
         created.unshift((await create(bearer(apiKey))).json().address);
-        await new Promise((next) => setTimeout(next, 2));
+        await sleep(2);
       }
       const listed: string[] = [];
       for (let next: string | null = ""; next !== null; ) {

@@ -1,6 +1,7 @@
 // Starts a chain with the factory and two tokens, for tests of the executor. Also contains
 // functions that create many intents and payments, and a check of every address's outcome.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
 import {
   demoToken,
@@ -257,7 +258,7 @@ export async function fatesOf(
     // Tries again, because anvil reports a new block number shortly before it returns the block's
     // logs.
     if (attempt === 5) throw new Error(broken);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
   }
 }
 
@@ -307,6 +308,6 @@ export async function until(what: string, isDone: () => Promise<boolean>, second
   const deadline = performance.now() + seconds * 1000;
   while (!(await isDone())) {
     if (performance.now() > deadline) throw new Error(`waited ${seconds} s in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
   }
 }

@@ -3,6 +3,7 @@
 
 import { encodeCall, encodeTransfer, type Hex, type Intent, toHex } from "executable-address";
 import { httpRpc, type Rpc } from "executable-address/status";
+import { sleep } from "../../ui/sleep.ts";
 
 /**
  * The chain ID of a local chain. The pages cannot import `localChainId` from contracts/index.ts.
@@ -39,7 +40,7 @@ export async function payAt(url: string, address: Hex, intent: Intent): Promise<
       const receipt = (await rpc("eth_getTransactionReceipt", [hash])) as { status: Hex } | null;
       if (receipt?.status === "0x1") return hash;
       if (receipt) throw new Error(`${hash} failed`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await sleep(100);
     }
   };
   const mint = { target: token, function: "mint(address to, uint256 amount)" };
