@@ -9,9 +9,9 @@ import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { chooseKeccak } from "../keccak/keccak.ts";
 import { readEvents } from "../status/events.ts";
 import type { VaultEvent } from "../status/factory-events.ts";
+import { readStatus } from "../status/read.ts";
 import { parseHex, type Rpc } from "../status/rpc.ts";
 import type { AddressStatus } from "../status/shape.ts";
-import { readStatus } from "../status/status.ts";
 import type { AddressProof } from "./address-proof.ts";
 import {
   type AgreedBlock,
