@@ -93,7 +93,7 @@ type SentProblem = "unknown_transaction" | "failed_transaction" | "pays_nothing_
  * A token at the address. `symbol` and `decimals` come from the token's contract, so they can be
  * wrong.
  */
-type FoundToken = {
+export type FoundToken = {
   token: Hex;
   amount: bigint;
   symbol: string | null;

@@ -29,6 +29,7 @@ const report = (address: string, body: object, { app }: TestApp = server, from =
 const sentTo = async (address: string, body: object, to?: TestApp): Promise<SentMoney> => {
   const response = await report(address, body, to);
   assert.equal(response.statusCode, 200, response.body);
+  assert.equal(response.headers["cache-control"], "no-store");
   return response.json();
 };
 const fateOf = async (address: string, token: Hex, at?: TestApp) =>

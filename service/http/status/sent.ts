@@ -2,15 +2,23 @@
 // mistake, and asks the executor to return it. The client cannot choose the recipient, because the
 // money goes to the intent's `recovery`.
 
-import { formatAddress, type Hex, isAddress, toHex, zeroAddress } from "executable-address";
-import type { SentMoney, SentToken } from "executable-address/client";
-import { isSame } from "executable-address/status";
+import {
+  formatAddress,
+  type Hex,
+  type Intent,
+  isAddress,
+  toHex,
+  zeroAddress,
+} from "executable-address";
+import type { SentMoney, SentQuery, SentToken } from "executable-address/client";
+import { isSame, type StatusSubject } from "executable-address/status";
 import { z } from "zod";
 import { internalPolicies, policies } from "../../accounts/policies.ts";
+import type { Chain } from "../../chain/chains.ts";
 import { perChain } from "../../chain/registry.ts";
 import { openEndpoints } from "../../chain/rpc/endpoint.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
-import { openSentReader } from "../../chain/sent.ts";
+import { type FoundToken, openSentReader } from "../../chain/sent.ts";
 import { networkOf } from "../../flow/networks.ts";
 import { addressOf, hexPattern, parseInput } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
@@ -40,54 +48,41 @@ const transactionHash = z
 export const sentInput = z.union([z.strictObject({ token }), z.strictObject({ transactionHash })]);
 
 export function sent(parts: Parts, statuses: Statuses): Route {
-  const { limits, metrics, chains, keccak, factory, executorClient } = parts;
+  const { limits, metrics, chains, keccak, executorClient } = parts;
   const { limiter } = parts.accounts;
-  const readerOf = perChain(parts, ({ chainId }) => {
-    const chain = chains.find(chainId)!;
-    return openSentReader(chainId, factory, openEndpoints(chain, chain.rpcUrls, { timeoutMs }));
-  });
+  const findMoney = openFindMoney(parts);
   return {
     before: [limitPending(metrics, "sent", limits.lookupsInFlightMax)],
-    async handler(request, reply): Promise<SentMoney> {
-      const query = parseInput(sentInput, request.body) as Query;
+    async handler(request): Promise<SentMoney> {
+      const query = parseInput(sentInput, request.body) as SentQuery;
       const { subject, terms } = await statuses.readRecord(addressOf(request));
       await spend(limiter, policies.reports, networkOf(request.ip), "too many reports");
       const { address, intent } = subject;
-      const { chainId } = intent;
-      const onChain = internalPolicies.reportsOnChain;
-      const { admitted } = await limiter.take(`${onChain.name} ${chainId}`, onChain);
-      if (!admitted) throw new CallsSpent(`too many reports for chain ${chainId}`);
-      const found = await readerOf(chainId)(subject, toHex(terms), query);
+      const { chainId, recovery } = intent;
+      const found = await findMoney(subject, terms, query);
       const { block, isOpen, problem, omitted } = found;
       const notBefore = isOpen ? intent.expirationTimestamp + 1 : null;
-      const { tokens = [], lookalikes = [] } = chains.find(chainId) ?? {};
-      const isListed = (each: Hex) =>
-        each === zeroAddress ||
-        [intent.token, ...[...tokens, ...lookalikes].map((entry) => entry.address)].some((known) =>
-          isSame(known, each),
-        );
-      const fateOf = ({ token: each, amount, outcome }: (typeof found.tokens)[0]) => {
-        if (amount === 0n) return "empty";
-        if (isListed(each)) return isOpen && isSame(each, intent.token) ? "payment" : "automatic";
-        return outcome === "stays" ? "unmovable" : undefined;
-      };
-      const fates = found.tokens.map(fateOf);
-      const undecided = found.tokens.filter((_, index) => fates[index] === undefined);
-      const saved = await executorClient.reportTokens({
-        ...{ chainId, address, block, notBefore: notBefore ?? 0 },
-        tokens: undecided.map((each) => each.token),
-      });
-      reply.header("cache-control", "no-store");
+      const chain = chains.find(chainId);
+      const fates = new Map<Hex, SentToken["fate"]>();
+      const undecided: Hex[] = [];
+      for (const each of found.tokens) {
+        const fate = fateOf(each, { intent, isOpen, chain });
+        if (fate) fates.set(each.token, fate);
+        else undecided.push(each.token);
+      }
+      const report = { chainId, address, tokens: undecided, block, notBefore: notBefore ?? 0 };
+      const saved = await executorClient.reportTokens(report);
+      for (const [index, each] of undecided.entries()) fates.set(each, saved[index]!);
       return {
-        ...{ address, chainId, recovery: intent.recovery, problem, omitted },
+        ...{ address, chainId, recovery, problem, omitted },
         block: { number: block.number, hash: block.hash, timestamp: block.timestamp },
-        tokens: found.tokens.map((each, index): SentToken => {
-          const fate = fates[index] ?? saved[undecided.indexOf(each)]!;
+        tokens: found.tokens.map(({ token, amount, symbol, decimals }): SentToken => {
+          const fate = fates.get(token)!;
           const isReturned = fate === "queued" || fate === "automatic";
           return {
-            token: formatAddress(each.token, keccak),
-            amount: String(each.amount),
-            ...{ symbol: each.symbol, decimals: each.decimals, fate },
+            token: formatAddress(token, keccak),
+            amount: String(amount),
+            ...{ symbol, decimals, fate },
             notBefore: isReturned ? notBefore : null,
           };
         }),
@@ -96,4 +91,31 @@ export function sent(parts: Parts, statuses: Statuses): Route {
   };
 }
 
-type Query = { token: Hex } | { transactionHash: Hex };
+/** Returns a function that reads the reported tokens, up to a rate limit for each chain. */
+function openFindMoney(parts: Parts) {
+  const { chains, factory, accounts } = parts;
+  const readerOf = perChain(parts, ({ chainId }) => {
+    const chain = chains.find(chainId)!;
+    return openSentReader(chainId, factory, openEndpoints(chain, chain.rpcUrls, { timeoutMs }));
+  });
+  return async (subject: StatusSubject, terms: Uint8Array, query: SentQuery) => {
+    const { chainId } = subject.intent;
+    const onChain = internalPolicies.reportsOnChain;
+    const { admitted } = await accounts.limiter.take(`${onChain.name} ${chainId}`, onChain);
+    if (!admitted) throw new CallsSpent(`too many reports for chain ${chainId}`);
+    return readerOf(chainId)(subject, toHex(terms), query);
+  };
+}
+
+/** Returns what happens to a token without its report, or undefined if the report counts. */
+function fateOf(
+  { token, amount, outcome }: FoundToken,
+  { intent, isOpen, chain }: { intent: Intent; isOpen: boolean; chain: Chain | undefined },
+): SentToken["fate"] | undefined {
+  if (amount === 0n) return "empty";
+  if (isOpen && isSame(token, intent.token)) return "payment";
+  const listed = [...(chain?.tokens ?? []), ...(chain?.lookalikes ?? [])];
+  const automatic = [zeroAddress, intent.token, ...listed.map(({ address }) => address)];
+  if (automatic.some((each) => isSame(each, token))) return "automatic";
+  return outcome === "stays" ? "unmovable" : undefined;
+}
