@@ -65,6 +65,9 @@ export const noSniff = { "x-content-type-options": "nosniff" };
 /** Sent with responses that are private or can change at any time. */
 export const noStore = { "cache-control": "no-store" };
 
+/** Sent with responses that never change. records/mirror.ts writes the same value. */
+export const immutable = { "cache-control": "public, max-age=31536000, immutable" };
+
 /**
  * Thrown to refuse a request, with the reason. `headers` are sent with the response; their names
  * can be in any letter case.

@@ -17,6 +17,7 @@ import { sql } from "kysely";
 import { onlyLong } from "../../scripts/long.ts";
 import { createAccount } from "../accounts/account.ts";
 import { accountCommands } from "../accounts/admin.ts";
+import { immutable, noSniff } from "../http/errors.ts";
 import { openStore } from "../roles/open-store.ts";
 import { findCommand } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
@@ -183,6 +184,9 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.match(caddy, /^respond \/\.mirror\.json 404$/m);
       const nginx = readFileSync(join(mirror, "nginx.conf"), "utf8");
       assert.match(nginx, /^location = \/\.mirror\.json \{\n {2}return 404;\n\}$/m);
+      // A mirror sends a record with the same headers as the API.
+      for (const [name, value] of Object.entries({ ...immutable, ...noSniff }))
+        for (const file of [nginx, caddy]) assert.match(file, RegExp(`${name} "${value}"`, "i"));
       const read = async (input: string | URL | Request) => {
         const { pathname, host } = new URL(String(input));
         if (host !== "mirror.example") throw new TypeError("fetch failed");

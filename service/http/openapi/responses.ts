@@ -3,7 +3,7 @@
 
 import { maxHeaderSize } from "node:http";
 import { dailyCreates, describePolicy, policies } from "../../accounts/policies.ts";
-import { type Code, errorBody, statuses } from "../errors.ts";
+import { type Code, errorBody, immutable, noSniff, noStore, statuses } from "../errors.ts";
 import { headersMax } from "../headers.ts";
 import type { Schema } from "./comments.ts";
 import { describeShape } from "./schemas.ts";
@@ -32,18 +32,18 @@ export const headers = {
     required: true,
     schema: { type: "string" },
   },
-  NoSniff: { required: true, schema: exactly("nosniff") },
+  NoSniff: { required: true, schema: exactly(noSniff["x-content-type-options"]) },
   NoBuffering: {
     description: "Tells proxies to forward each event immediately.",
     required: true,
     schema: exactly("no"),
   },
-  NoStore: { required: true, schema: exactly("no-store") },
+  NoStore: { required: true, schema: exactly(noStore["cache-control"]) },
   Immutable: {
     description:
       "The response can be cached forever, because the intent of an address never changes.",
     required: true,
-    schema: exactly("public, max-age=31536000, immutable"),
+    schema: exactly(immutable["cache-control"]),
   },
   MinuteOld: {
     description: "The response can be cached for one minute.",

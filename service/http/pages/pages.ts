@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib";
 import { originOf } from "executable-address/payment";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
-import { jsonType, Refusal } from "../errors.ts";
+import { immutable, jsonType, Refusal } from "../errors.ts";
 import { isKnown } from "../headers.ts";
 import { limitPending } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
@@ -205,7 +205,7 @@ function readFile(file: string, path: string, common: Record<string, string>): F
     headers: {
       ...common,
       "content-type": type,
-      "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+      ...(isHashed ? immutable : { "cache-control": "no-cache" }),
       vary: "Accept-Encoding",
     },
   };
