@@ -14,8 +14,8 @@ import { accountIdPrefix } from "../store/tables.ts";
 /**
  * The permissions of an API key:
  * - `create`: create and check addresses
- * - `read`: list addresses
- * - `webhooks`: manage webhook endpoints
+ * - `read`: read addresses, references, and events
+ * - `webhooks`: add, change, and remove webhook endpoints
  */
 export const scopes = ["create", "read", "webhooks"] as const;
 export type Scope = (typeof scopes)[number];
