@@ -47,6 +47,7 @@ export type Corrupt = { job: Job; cause: string };
 const verifiedMax = 25;
 
 type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
+type Read = Verified & { vault: Vault };
 
 /**
  * Reads the code and the balances of each job's address at one block. The balances include native
@@ -67,18 +68,16 @@ export async function examine(
     if (index % verifiedMax === verifiedMax - 1) await pass.parts.yieldTurn();
   }
   const turn = pass.memory.holdings.turn++;
-  const vaults = await readVaults(pass, verified, turn);
-  const poor = verified.filter((each, index) => isPoor(each, vaults[index]!));
-  if (poor.length > 0 && pass.view.quorum > 1) {
-    const others = await readVaults(pass, poor, turn + 1);
-    poor.forEach((each, index) => {
-      const at = verified.indexOf(each);
-      if (!isPoor(each, others[index]!)) vaults[at] = others[index]!;
-    });
-  }
-  const examined = verified.map(({ tokens: _, ...rest }, index) => ({
+  const read = await readVaults(pass, verified, turn);
+  const poor = read.filter(isPoor);
+  const isReread = poor.length > 0 && pass.view.quorum > 1;
+  const reread = isReread ? await readVaults(pass, poor, turn + 1) : [];
+  const richer = new Map(
+    reread.filter((each) => !isPoor(each)).map(({ job, vault }) => [job.address, vault]),
+  );
+  const examined = read.map(({ tokens: _, ...rest }) => ({
     ...rest,
-    vault: vaults[index]!,
+    vault: richer.get(rest.job.address) ?? rest.vault,
   }));
   return { examined, corrupt };
 }
@@ -94,7 +93,7 @@ async function findLookalikes({ parts }: Pass, jobs: readonly Job[]): Promise<Ma
 }
 
 /** Returns whether the address has too little money for an execution or a recovery. */
-function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
+function isPoor({ wanted, vault: { hasCode, balances } }: Read): boolean {
   const hasMoney = [...balances.values()].some((amount) => amount > 0n);
   return !hasMoney || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);
 }
@@ -103,7 +102,7 @@ async function readVaults(
   pass: HoldingsPass,
   items: readonly Verified[],
   turn: number,
-): Promise<Vault[]> {
+): Promise<Read[]> {
   const holders = items.flatMap(({ job, tokens }) =>
     tokens.map((token) => ({ vault: job.address, token })),
   );
@@ -120,13 +119,13 @@ async function readVaults(
     part.forEach(({ balance }, index) => {
       if (balance !== undefined) balances.set(owner.tokens[index]!, balance);
     });
-    return { hasCode: part[0]!.codeBytes > 0, balances };
+    return { ...owner, vault: { hasCode: part[0]!.codeBytes > 0, balances } };
   });
 }
 
-/** Decodes the job's terms, and verifies that they match its address. */
 type Decoded = { kind: "verified"; verified: Verified } | { kind: "corrupt"; corrupt: Corrupt };
 
+/** Decodes the job's terms, and verifies that they match its address. */
 function decode({ parts }: Pass, job: Job, lookalikes: readonly Hex[]): Decoded {
   const { chain } = parts;
   try {
