@@ -3,14 +3,7 @@
 // budget twice after a restore from a backup. Each signature is verified. A quorum of endpoints
 // must show that the transaction used the nonce.
 
-import {
-  batchSelector,
-  decodeExecutions,
-  executeSelector,
-  type Hex,
-  makeRecord,
-  recoverSelector,
-} from "executable-address";
+import { batchSelector, executeSelector, type Hex, recoverSelector } from "executable-address";
 import { findFirstBlock } from "executable-address/status";
 import type { RpcTransaction } from "viem";
 import { formatTransaction, keccak256, recoverAddress, serializeTransaction } from "viem/utils";
@@ -33,6 +26,7 @@ import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/pu
 import { noAccount } from "../ledger/spending.ts";
 import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
+import { decodeFactoryCalls } from "./factory-calls.ts";
 import { readNonces } from "./nonces.ts";
 import { gasMax, type SendMemory } from "./send.ts";
 
@@ -320,10 +314,10 @@ function readVaults(data: Hex, factory: Hex) {
   const selectors: string[] = [executeSelector, recoverSelector, batchSelector];
   if (!selectors.includes(data.slice(0, 10))) return undefined;
   try {
-    const calls = decodeExecutions(data).flatMap((each) => ("error" in each ? [] : [each]));
-    const kind = calls.every(({ name }) => name === "execute") ? "execute" : "recover";
-    const found = calls.map(({ intent }) => makeRecord(intent, { factory }).address.toLowerCase());
-    return { kind, addresses: [...new Set(found as Hex[])] } as const;
+    const calls = decodeFactoryCalls(data, factory);
+    const valid = calls.flatMap((each) => ("error" in each ? [] : [each]));
+    const kind = valid.every(({ name }) => name === "execute") ? "execute" : "recover";
+    return { kind, addresses: [...new Set(valid.map(({ vault }) => vault))] } as const;
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@
 // If no known transaction with a used nonce has a receipt, an unknown transaction may have used the
 // nonce. The purpose then stays pending until the executor finds that transaction.
 
-import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
+import { batchSelector, type Hex } from "executable-address";
 import {
   type Answer,
   type Block,
@@ -17,7 +17,6 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import { readAnswers, type View } from "../../chain/rpc/view.ts";
 import { partsOf } from "../../flow/groups.ts";
-import { lowerAddress } from "../../flow/lower-address.ts";
 import { lowerMedian } from "../../flow/median.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { waitForBackoff, waitForBudget, waitUntil } from "../ledger/postpone.ts";
@@ -27,6 +26,7 @@ import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { Pass } from "../pass.ts";
 import { findWithCode, type HoldingsMemory } from "../payments/vaults.ts";
 import type { ChainSettings } from "../settings.ts";
+import { decodeFactoryCalls } from "./factory-calls.ts";
 import { adoptReplacement } from "./foreign.ts";
 import {
   compareReceipts,
@@ -317,9 +317,9 @@ function findResult(
 /** Returns the addresses of a batch's items, lower case; empty if `data` is not a batch. */
 function decodeBatchVaults(data: Hex, factory: Hex): Hex[] {
   if (!data.startsWith(batchSelector)) return [];
-  return decodeExecutions(data).map((item) => {
-    if ("error" in item) throw item.error;
-    return lowerAddress(makeRecord(item.intent, { factory }).address);
+  return decodeFactoryCalls(data, factory).map((call) => {
+    if ("error" in call) throw call.error;
+    return call.vault;
   });
 }
 
