@@ -42,8 +42,8 @@ const callsMax = 10;
  * answer in time, because a fast account's call takes at most `slowMs / requestsAtOnce`.
  *
  * The number was chosen by simulating 100 slow intents (12 seeds of crowd.long.test.ts). With 3
- * requests, the slow intents delay payments of other accounts by up to 5 s. With 2 or 4 requests,
- * the delay is up to 6 s.
+ * requests, the slow intents delay payments of other accounts by at most 5 s. With 2 or 4 requests,
+ * this test fails.
  */
 const requestsAtOnce = 3;
 /** The time limit for each simulation of a slow account's call. */

@@ -71,7 +71,7 @@ type Keystore = {
   mac: string;
 };
 
-/** geth's parameters: one guess of the password takes a second and 256 MB of memory. */
+/** geth's parameters: each guess of the password needs 256 MB of memory. */
 const work = { n: 262_144, r: 8, p: 1, dklen: 32 };
 
 /**

@@ -6,7 +6,7 @@ import type { HistoryReport, HistoryRequest } from "./histories-worker.ts";
 
 const threads = 2;
 
-/** Idle threads, for reuse, because starting a thread takes 0.5 s of CPU time. */
+/** Idle threads, for reuse, because each new thread must load the simulator's modules. */
 const idle: Worker[] = [];
 
 /**
