@@ -70,8 +70,8 @@ export function formatAddress(value: Bytes, keccak: Keccak = keccak256): Hex {
   return digitsText(digits, 20);
 }
 
-// All calls reuse these buffers. Otherwise, deriving an address would take 10% longer
-// (test/derive.bench.ts with a WASM keccak).
+// All calls reuse these buffers. With new buffers, deriving the record of two calls takes about 11%
+// longer (test/derive.bench.ts, row "WASM, new buffers in abi/checksum.js").
 const digits = newDigits(20);
 const letters = digits.text.subarray(2);
 

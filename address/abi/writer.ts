@@ -1,8 +1,8 @@
 // Writes ABI-encoded bytes. Validates and encodes an argument's text at the same time. Lists and
 // tuples must be nested JSON arrays, formatted exactly as by JSON.stringify.
 //
-// All calls reuse one buffer of 24 KiB. Otherwise, deriving an address would take 14% longer
-// (test/derive.bench.ts with a WASM keccak).
+// All calls reuse one buffer of 24 KiB. With new buffers, deriving the record of two calls
+// takes about 63% longer (test/derive.bench.ts, row "WASM, new buffers in abi/writer.js").
 
 import { addFault, describeType, type Faults, noFaults, quoted } from "../errors.ts";
 import type { Cache } from "./cache.ts";

@@ -1,9 +1,10 @@
 // Measures how many records per second the library and a program with viem derive from intents.
 // Each derivation starts from the result of JSON.parse. The derivation validates all fields and
-// checksums their addresses. It produces the terms and the address as hex. The output also shows
-// the rate of a program that computes only the hashes. No library with the same keccak can derive
-// more records per second. The contender "noble's keccak" is this library with noble's sponge
-// instead of its own.
+// computes the checksums of addresses. It produces the terms and the address as hex. The output
+// also shows the rate of a program that computes only the hashes. No library with the same keccak
+// can derive more records per second. The program "noble's keccak" is this library, but with the
+// sponge of @noble/hashes. Three files of the library reuse buffers. For each of these files, one
+// program is the library with new buffers for each call (new-buffers.ts).
 //
 // A second benchmark decodes terms to intents, as a lookup does. In one set of terms, the addresses
 // and functions repeat. In the other set, they do not. The caches help only with the first set. A
@@ -28,7 +29,12 @@ import {
 import { formatAbiItem } from "viem/utils";
 import type { Hex, Intent } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";
+import { filesWithReuse, loadWithNewBuffers } from "./new-buffers.ts";
 
+const [name] = process.argv.slice(2);
+const fileWithout = (of: string) => `new buffers in ${of}`;
+const changedFile = filesWithReuse.find((file) => name === fileWithout(file));
+if (changedFile) loadWithNewBuffers(changedFile);
 const dist = (name: string) => import(new URL(`../dist/${name}.js`, import.meta.url).href);
 const { decodeTerms, factoryAddress, initCodePrefix, makeRecord }: typeof import("../index.ts") =
   await dist("index");
@@ -251,6 +257,12 @@ const contenders: Record<string, () => Contender> = {
   "decoding strangers'": () => decoding(strangers),
   hex: () => converting(fromHex, toHex),
   "plain hex": () => converting(plainFromHex, plainToHex),
+  ...Object.fromEntries(
+    filesWithReuse.map((file) => [
+      fileWithout(file),
+      () => ofSamples((intent) => makeRecord(intent, { keccak: wasmKeccak })),
+    ]),
+  ),
 };
 
 /**
@@ -314,6 +326,12 @@ async function compare(): Promise<void> {
       const share = `its hashes alone ${thousands(ceiling)}, ${percent(own / ceiling)} of the time`;
       console.log(`  ${name} ${thousands(own)}, ${(own / rate("viem")).toFixed(2)}x; ${share}`);
     }
+    console.log(`  WASM / default ${(rate("WASM") / rate("default")).toFixed(1)}x`);
+    for (const file of filesWithReuse) {
+      const fresh = rate(fileWithout(file));
+      const more = `${percent(rate("WASM") / fresh - 1)} more time`;
+      console.log(`  WASM, ${fileWithout(file)} ${thousands(fresh)}, ${more}`);
+    }
     const [known, strange] = [rate("decoding"), rate("decoding strangers'")];
     const times = `${(known / strange).toFixed(2)}x of those where nothing recurs`;
     console.log(`  terms decoded, WASM ${thousands(known)}, ${times}`);
@@ -325,6 +343,5 @@ async function compare(): Promise<void> {
 const thousands = (perSecond: number): string => `${(perSecond / 1000).toFixed(1)}k/s`;
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
-const [name] = process.argv.slice(2);
 if (name) contend(name);
 else await compare();
