@@ -6,15 +6,15 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { gasMargin } from "executable-address";
+import { gasMargin, makeRecord, recoverCalldata, toHex } from "executable-address";
 import { verifyReceipt } from "executable-address/proof";
-import { deterministicDeployer } from "executable-address-contracts";
+import { deterministicDeployer, factoryAddress } from "executable-address-contracts";
 import { anvilKeys } from "executable-address-contracts/anvil";
 import { type Hex, parseEther } from "viem";
 import { fiatTokenAbi, fiatTokenData } from "../../contracts/testing/fiat-token/place.ts";
 import { lockDirectory } from "../store/sqlite/server-lock.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
-import { countSent, runLaunch } from "../testing/launch/run.ts";
+import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
 import type { LaunchOptions } from "./parts.ts";
 
 async function startChain(t: TestContext, hardfork?: "shanghai"): Promise<BareChain> {
@@ -99,15 +99,44 @@ describe("a launch spends nothing if", () => {
   });
 });
 
+/** Asserts that a launch fails if its address expires before it is paid. */
+async function assertExpires(chain: BareChain) {
+  const pay = async () => {
+    await chain.client.increaseTime({ seconds: 400 * 86_400 });
+    await chain.client.mine({ blocks: 1 });
+  };
+  const { done } = runLaunch({ ...chain, pay });
+  await assert.rejects(done, /0x\w{40}: expected the state funded, found expired$/);
+}
+
 describe("a launch", () => {
   test("fails if the address expires before the payment arrives", async (t) => {
     const chain = await startChain(t);
-    const pay = async () => {
-      await chain.client.increaseTime({ seconds: 400 * 86_400 });
-      await chain.client.mine({ blocks: 1 });
+    await assertExpires(chain);
+  });
+
+  test("spends nothing more if its address has expired or was recovered", async (t) => {
+    const chain = await startChain(t);
+    const { client, wallet, token } = chain;
+    await assertExpires(chain);
+    const { address, terms } = makeRecord(journalOf(chain).intent!);
+    const sent = await countSent(chain);
+    const balance = await client.getBalance({ address: wallet });
+    const assertStops = async () => {
+      const journal = "launch-84532\\.json to another folder.*`executable-address recover`$";
+      const message = `the address ${address} expired without an execution\\..* move .*${journal}`;
+      await assert.rejects(runLaunch(chain, { isResume: true }).done, new RegExp(message));
+      assert.equal(await countSent(chain), sent);
+      assert.equal(await client.getBalance({ address: wallet }), balance);
     };
-    const { done } = runLaunch({ ...chain, pay });
-    await assert.rejects(done, /0x\w{40}: expected the state funded, found expired$/);
+    await assertStops();
+
+    await chain.pay(address);
+    const data = toHex(recoverCalldata(terms, [token]));
+    await client.sendTransaction({ to: factoryAddress, data });
+    await client.mine({ blocks: 1 });
+    assert.ok(await client.getCode({ address }));
+    await assertStops();
   });
 
   test("proves its payment, and costs at most 10 % more or less than estimated", async (t) => {
