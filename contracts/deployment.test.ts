@@ -2,17 +2,15 @@
 // chain.
 
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, describe, type TestContext, test } from "node:test";
 import {
   concat,
   createWalletClient,
+  custom,
   encodeAbiParameters,
   encodeFunctionData,
   getAddress,
   type Hex,
-  http,
   keccak256,
   parseAbiParameters,
   parseEventLogs,
@@ -23,7 +21,7 @@ import {
   zeroHash,
 } from "viem";
 import { anvilChain } from "./anvil.ts";
-import { bringDeployer, deployFactory } from "./deploy.ts";
+import { bringDeployer, create2Address, deployFactory, deployOnce } from "./deploy.ts";
 import {
   closedCodeHash,
   demoShop,
@@ -35,6 +33,7 @@ import {
   factoryCreationCode,
   factorySalt,
   paymentFactoryAbi,
+  periphery,
   vaultCodeBytes,
 } from "./index.ts";
 import { addressOf, type Chain, openChain, toFactory } from "./testing/local-chain.ts";
@@ -88,13 +87,7 @@ describe("a chain without the deployer", () => {
 
   test("bringDeployer throws if the deployment needs more than 100,000 gas", async (t) => {
     const chain = await open(t);
-    const expensive = await startExpensive(chain.anvil.rpcUrl, "0x29c90");
-    t.after(expensive.stop);
-    const client = createWalletClient({
-      account: chain.client.account,
-      chain: anvilChain,
-      transport: http(expensive.rpcUrl),
-    });
+    const client = changed(chain, { eth_estimateGas: async () => "0x29c90" });
     const wanted = /needs 171152 gas, but its signed transaction allows 100000.*EIP-7997/s;
     await assert.rejects(bringDeployer(client), wanted);
     await assertUnspent(chain);
@@ -116,6 +109,32 @@ describe("a chain without the deployer", () => {
     assert.equal(await chain.client.getBalance({ address: keylessSender }), 0n);
   });
 
+  test("bringDeployer throws if the transaction that funds its sender fails", async (t) => {
+    const client = changed(await open(t), { eth_getTransactionReceipt: failing });
+    const wanted = new RegExp(`^Error: ${keylessSender} was not funded: 0x\\w{64} failed$`);
+    await assert.rejects(bringDeployer(client), wanted);
+  });
+
+  test("bringDeployer throws if the node rejects the deployment's transaction", async (t) => {
+    const chain = await open(t);
+    const message = "only replay-protected transactions allowed";
+    const client = changed(chain, {
+      eth_sendRawTransaction: () => Promise.reject({ code: -32_000, message }),
+    });
+    const wanted = new RegExp(`transaction was rejected: ${message}\\. Ask .*EIP-7997`);
+    await assert.rejects(bringDeployer(client), wanted);
+    assert.equal(await chain.client.getTransactionCount({ address: keylessSender }), 0);
+  });
+
+  test("bringDeployer throws if the deployment's transaction fails", async (t) => {
+    const chain = await open(t);
+    const { fundingWei: value } = deterministicDeployer;
+    await chain.client.setBalance({ address: keylessSender, value });
+    const client = changed(chain, { eth_getTransactionReceipt: failing });
+    const wanted = /not created: 0x\w{64} failed and cannot be repeated\. Ask .*EIP-7997/;
+    await assert.rejects(bringDeployer(client), wanted);
+  });
+
   test("bringDeployer throws if another contract is at the address", async (t) => {
     const chain = await open(t);
     await chain.client.setCode({ address, bytecode: "0x00" });
@@ -133,25 +152,28 @@ describe("a chain without the deployer", () => {
   });
 });
 
-/**
- * Starts an RPC endpoint that forwards requests to `rpcUrl`, but returns `gas` for every gas
- * estimate.
- */
-async function startExpensive(rpcUrl: string, gas: Hex) {
-  const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += chunk;
-    const { id, method } = JSON.parse(body);
-    const answer = { jsonrpc: "2.0", id, result: gas };
-    const headers = { "content-type": "application/json" };
-    if (method === "eth_estimateGas") return void response.end(JSON.stringify(answer));
-    const passed = await fetch(rpcUrl, { method: "POST", headers, body });
-    response.end(await passed.text());
+type Asked = { method: string; params?: unknown };
+type Change = (forward: () => Promise<unknown>, asked: Asked) => Promise<unknown>;
+
+/** Returns a client of the chain. `changes` can change the node's responses to some methods. */
+const changed = ({ client }: Chain, changes: Readonly<Record<string, Change>>) =>
+  createWalletClient({
+    account: client.account,
+    chain: anvilChain,
+    transport: custom({
+      request(asked: Asked) {
+        const forward = () => client.request(asked as never) as Promise<unknown>;
+        return changes[asked.method]?.(forward, asked) ?? forward();
+      },
+    }),
+    pollingInterval: 5,
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return { rpcUrl: `http://127.0.0.1:${port}`, stop: () => void server.close() };
-}
+
+/** Reports that each mined transaction has failed. */
+const failing: Change = async (forward) => {
+  const receipt = await forward();
+  return receipt && { ...receipt, status: "0x0" };
+};
 
 describe("the factory", () => {
   test("the deployer creates the factory with the expected address and code", async () => {
@@ -171,6 +193,24 @@ describe("the factory", () => {
     await bringDeployer(bare.client);
     assert.equal(await deployFactory(bare.client), factoryAddress);
     assert.equal(await bare.client.getBlockNumber(), before);
+  });
+
+  test("deployOnce throws if the constructor reverts", async () => {
+    // The constructor's arguments are missing.
+    const address = create2Address(demoToken.bytecode);
+    const wanted = new RegExp(`^Error: ${address} was not created: 0x\\w{64} failed$`);
+    await assert.rejects(deployOnce(bare.client, demoToken.bytecode), wanted);
+  });
+
+  test("deployOnce throws if the address has no code after a successful transaction", async () => {
+    const { bytecode } = periphery.tip;
+    const address = create2Address(bytecode);
+    const client = changed(bare, {
+      eth_getCode: async (forward, { params }) =>
+        (params as Hex[])[0] === address ? "0x" : forward(),
+    });
+    const wanted = new RegExp(`^Error: ${address} has no code, although 0x\\w{64} succeeded$`);
+    await assert.rejects(deployOnce(client, bytecode), wanted);
   });
 
   test("an execution pays the shop and emits an event with the balances", async () => {
