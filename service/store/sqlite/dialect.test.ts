@@ -190,6 +190,12 @@ describe("the thread that runs SQL statements", () => {
     await again.close();
   });
 
+  test("does not support streamed queries", async () => {
+    const rows = store.db.selectFrom("accounts").select("id").stream();
+    await assert.rejects(rows.next(), /^Error: statements on SQLite are not streamed$/);
+    await store.close();
+  });
+
   test("keeps a program alive only while a statement is pending", async () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "program-")) };
     const program = `
