@@ -60,8 +60,8 @@ export const keyOf = ({ blockHash, logIndex, claim }: StoredPayment) =>
 
 /** Returns whether a reorganization removed a reported payment. */
 export function hasRemoved({ told: reportedKeys }: ReportedPayments, { payments }: Paid): boolean {
-  const standing = new Set(payments.map(keyOf));
-  return reportedKeys.some((key) => !standing.has(key));
+  const present = new Set(payments.map(keyOf));
+  return reportedKeys.some((key) => !present.has(key));
 }
 
 /** Returns the payments that are not reported yet. */

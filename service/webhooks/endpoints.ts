@@ -11,7 +11,7 @@ import type { Tables } from "../store/tables.ts";
 import { awaitTurn } from "./deliveries/lock-endpoints.ts";
 import { outageFailures, releaseBacklog } from "./deliveries/retries.ts";
 import { parseTarget, TargetError, type Targets } from "./guard.ts";
-import { newStanding } from "./lanes.ts";
+import { newLaneState } from "./lanes.ts";
 import { newSecret, overlapMs } from "./sign.ts";
 
 export const endpointsMax = 10;
@@ -94,10 +94,10 @@ export async function addEndpoint(
     await transaction
       .insertInto("webhook_endpoints")
       .values({
-        ...{ id, account_id: accountId, ...values, state: "active", lane: newStanding.lane },
+        ...{ id, account_id: accountId, ...values, state: "active", lane: newLaneState.lane },
         ...{
-          streak: newStanding.streak,
-          barred_until: newStanding.barredUntilMs,
+          streak: newLaneState.streak,
+          barred_until: newLaneState.barredUntilMs,
           version: 0,
           created_at: actor.atMs,
         },
@@ -190,8 +190,8 @@ export function setPaused(
       state: isPaused ? "paused" : "active",
       reason: null,
       failing_since: null,
-      lane: newStanding.lane,
-      streak: newStanding.streak,
+      lane: newLaneState.lane,
+      streak: newLaneState.streak,
     }),
   );
 }

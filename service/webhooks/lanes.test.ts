@@ -16,8 +16,8 @@ import {
   count,
   goodMsMax,
   type Lane,
-  type LaneStanding,
-  newStanding,
+  type LaneState,
+  newLaneState,
   noneInProgress,
   recentUse,
   threeLanes,
@@ -32,7 +32,7 @@ type Behaviour = (nth: number) => Answer;
 type Endpoint = {
   id: string;
   accountId: string;
-  standing: LaneStanding;
+  laneState: LaneState;
   /** The creation times of the waiting deliveries, in milliseconds of simulated time. */
   waiting: number[];
   answer: Behaviour;
@@ -52,7 +52,7 @@ const behaviours: Record<string, Behaviour> = {
 };
 
 const endpoint = (id: string, accountId: string, answer: Behaviour): Endpoint => ({
-  ...{ id, accountId, standing: newStanding, waiting: [], answer, served: 0 },
+  ...{ id, accountId, laneState: newLaneState, waiting: [], answer, served: 0 },
 });
 
 /** The duration of one iteration of the loops. In each iteration, each lane makes one commit. */
@@ -99,14 +99,14 @@ function deliver(
       isOver = true;
       count(held, one, -1);
       use.add(one.accountId, answer.latencyMs, overMs);
-      one.standing = rule.standingAfter(one.standing, answer, overMs);
+      one.laneState = rule.nextLaneState(one.laneState, answer, overMs);
       if (one === mine) waits.push(overMs - cameMs);
     });
   };
   const serve = (lane: Lane, nowMs: number) => {
     if (lanes[lane].all >= rule.slots[lane].all) return;
     const due = turns.filter(
-      ({ standing, waiting }) => standing.lane === lane && waiting.length > 0,
+      ({ laneState, waiting }) => laneState.lane === lane && waiting.length > 0,
     );
     const usedBy = (accountId: string) => use.of(accountId, nowMs);
     const shared = rule.share(due, lane, lanes[lane], usedBy, claimedMax);
@@ -139,7 +139,7 @@ const crowd = (mix: readonly Behaviour[], accounts = 100, endpoints = 1_000) =>
 /** Returns an endpoint that responds well, and is in the fast lane from the start. */
 const earned = () => ({
   ...endpoint("mine", "me", () => good),
-  standing: { lane: 0, streak: 3, barredUntilMs: 0 } as const,
+  laneState: { lane: 0, streak: 3, barredUntilMs: 0 } as const,
 });
 
 const all = Object.values(behaviours);

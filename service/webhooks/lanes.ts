@@ -32,7 +32,7 @@ export type Rule = {
    * The maximum number of pending requests (slots) in each lane, in total and for each endpoint.
    */
   slots: Record<Lane, { all: number; endpoint: number }>;
-  standingAfter: typeof standingAfter;
+  nextLaneState: typeof nextLaneState;
   mayHaveMore: typeof mayHaveMore;
   mayChangeLane: typeof mayChangeLane;
   share: typeof share;
@@ -62,16 +62,16 @@ const barredMs = 300_000;
  * The state of an endpoint: its lane, and the values that decide its next lane. `streak` is the
  * number of consecutive good responses. A negative number counts consecutive failures.
  */
-export type LaneStanding = { lane: Lane; streak: number; barredUntilMs: number };
+export type LaneState = { lane: Lane; streak: number; barredUntilMs: number };
 
-export const newStanding: LaneStanding = { lane: 1, streak: 0, barredUntilMs: 0 };
+export const newLaneState: LaneState = { lane: 1, streak: 0, barredUntilMs: 0 };
 
 /** Returns the endpoint's state after a response or a failure. */
-function standingAfter(
-  { streak, barredUntilMs }: LaneStanding,
+function nextLaneState(
+  { streak, barredUntilMs }: LaneState,
   { isTaken, latencyMs }: { isTaken: boolean; latencyMs: number },
   nowMs: number,
-): LaneStanding {
+): LaneState {
   if (!isTaken) {
     return { lane: 2, streak: Math.min(0, streak) - 1, barredUntilMs: nowMs + barredMs };
   }
@@ -213,5 +213,5 @@ function leastLoaded<Account extends { load: number; turns: unknown[] }>(
 
 export const threeLanes: Rule = {
   slots: laneSlots,
-  ...{ standingAfter, mayHaveMore, mayChangeLane, share },
+  ...{ nextLaneState, mayHaveMore, mayChangeLane, share },
 };

@@ -63,8 +63,8 @@ export function compareElsewhere(
   const payments = moves.payments.filter((each) => each.chainId === chainId);
   const returns = moves.returns.filter((each) => each.chainId === chainId);
   const { paid, returned } = before[chainId] ?? { paid: [], returned: [] };
-  const standing = new Set([...payments.map(keyOf), ...returns.map(returnKeyOf)]);
-  if ([...paid, ...returned].some((key) => !standing.has(key))) {
+  const present = new Set([...payments.map(keyOf), ...returns.map(returnKeyOf)]);
+  if ([...paid, ...returned].some((key) => !present.has(key))) {
     const { [chainId]: _, ...others } = before;
     const again = compareElsewhere(others, { chainId, upTo }, moves);
     return { ...again, changes: [{ ...about, type: "address.reverted" }, ...again.changes] };

@@ -2,9 +2,9 @@
 // Control tests use this rule to show the effect of the lanes. All endpoints share one pool of
 // slots (simultaneous requests). Endpoints get slots in the order in which they become due. The
 // number of slots per account is not limited. A failed delivery does not change the endpoint's
-// state (`standingAfter`).
+// state (`nextLaneState`).
 
-import { newStanding, type Rule } from "../../webhooks/lanes.ts";
+import { newLaneState, type Rule } from "../../webhooks/lanes.ts";
 
 type Pool = Rule["slots"][1];
 
@@ -25,7 +25,7 @@ const pool = { all: 128, endpoint: 4 };
 
 export const onePool: Rule = {
   slots: { 0: pool, 1: pool, 2: pool },
-  standingAfter: () => newStanding,
+  nextLaneState: () => newLaneState,
   mayHaveMore: () => true,
   mayChangeLane: () => false,
   share: inTurn(pool),

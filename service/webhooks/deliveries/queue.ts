@@ -169,7 +169,7 @@ export async function finish(
       endpoints.set(endpointId, next);
       outcomes.set(each.finished, next.state === "disabled" ? "disabled" : nameOutcome(each));
     }
-    await keepStandings(transaction, [...endpoints.values()], nowMs);
+    await saveEndpoints(transaction, [...endpoints.values()], nowMs);
     return finished.map((each) => outcomes.get(each) ?? "retried");
   });
 }
@@ -250,8 +250,7 @@ async function judge(
   const { id, lane, streak, barred_until: barredUntilMs } = endpoint;
   const failing_since = isTaken ? null : (endpoint.failing_since ?? nowMs);
   const { latencyMs } = sent;
-  const standing = { lane, streak, barredUntilMs };
-  const next = rule.standingAfter(standing, { isTaken, latencyMs }, nowMs);
+  const next = rule.nextLaneState({ lane, streak, barredUntilMs }, { isTaken, latencyMs }, nowMs);
   const isOutageOver = isTaken && streak <= -outageFailures;
   const isMore = isOutageOver && (await releaseBacklog(transaction, id, nowMs));
   return {
@@ -272,7 +271,7 @@ function disabledBecause({ status }: Sent, failingSinceMs: number | null, nowMs:
   return {};
 }
 
-async function keepStandings(
+async function saveEndpoints(
   transaction: Transaction<Tables>,
   endpoints: readonly Endpoint[],
   nowMs: number,
