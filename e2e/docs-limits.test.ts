@@ -13,7 +13,7 @@ import { originsMax } from "../service/accounts/origins/origins.ts";
 import { policies } from "../service/accounts/policies.ts";
 import { executionGasMax } from "../service/chain/execution-gas.ts";
 import { reasonCharactersMax } from "../service/chain/simulation/revert.ts";
-import { holdersMax } from "../service/chain/status/probe.ts";
+import { pairsPerCallMax } from "../service/chain/status/probe.ts";
 import { eventBytesMax } from "../service/events/changes.ts";
 import { elsewhereMax } from "../service/events/elsewhere/changes.ts";
 import { laterOwnersMax } from "../service/events/mark.ts";
@@ -58,7 +58,7 @@ const phrases: Record<string, readonly string[]> = {
     `${perSecond("clientId")} requests per second, bursts of ${policies.clientId.burst}`,
   ],
   "docs/executor.md": [
-    `One \`eth_call\` reads up to ${holdersMax} addresses`,
+    `One \`eth_call\` reads up to ${pairsPerCallMax} addresses`,
     `up to ${batchItemsMax} ready addresses in one transaction`,
     `each transaction can contain ${batchItemsMax} addresses`,
     `the money of up to ${batchItemsMax} addresses`,
@@ -87,7 +87,7 @@ const phrases: Record<string, readonly string[]> = {
     `at least ${minutes} minutes, at most ${days} days ahead`,
     `${calls}; the terms of an intent have ${bytes}`,
     `nested at most ${typeDepthMax} levels deep`,
-    `One \`eth_call\` reads up to ${holdersMax} balances`,
+    `One \`eth_call\` reads up to ${pairsPerCallMax} balances`,
     `at most ${issuesPerResponseMax} entries`,
     `more than ${bodyBytesMax / 1024} KiB`,
   ],

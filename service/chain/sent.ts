@@ -22,7 +22,7 @@ import { type Answer, type Call, hexData, parseLog, quantity } from "./rpc/json-
 import { openNetwork } from "./rpc/network.ts";
 import type { View } from "./rpc/view.ts";
 import { meterCode, parseMeter } from "./simulation/meter.ts";
-import { type Holder, readHoldings } from "./status/probe.ts";
+import { readHoldings, type VaultToken } from "./status/probe.ts";
 
 /**
  * Unlisted tokens that were found at an address. The tokens' balances were read at `block`. The
@@ -151,8 +151,8 @@ export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoin
     const at = atView(chainId, view, turn++);
     // The read of the intent's token is always needed. This read also returns whether the address
     // has code.
-    const holders = [intent.token, ...found.tokens].map((token) => ({ vault: address, token }));
-    const balances = await readLeast(at, holders);
+    const pairs = [intent.token, ...found.tokens].map((token) => ({ vault: address, token }));
+    const balances = await readLeast(at, pairs);
     const { timestamp } = block;
     const isOpen = isOpenAt(intent, { chainId, timestamp }, balances.hasCode);
     const tokens = await Promise.all(
@@ -185,9 +185,9 @@ const atView = (chainId: number, view: View, turn: number): AtBlock => ({
 });
 
 /** Returns the lowest reported balances, and whether any endpoint reports code at the address. */
-async function readLeast(at: AtBlock, holders: readonly Holder[]) {
-  const lists = await readHoldings(at, holders);
-  const amounts = holders.map(({ token }, index) =>
+async function readLeast(at: AtBlock, pairs: readonly VaultToken[]) {
+  const lists = await readHoldings(at, pairs);
+  const amounts = pairs.map(({ token }, index) =>
     lists
       .map((list) => (token === zeroAddress ? list[index]!.native : (list[index]!.balance ?? 0n)))
       .reduce(min),

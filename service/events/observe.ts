@@ -20,7 +20,7 @@ import type { Logger } from "pino";
 import type { Chains } from "../chain/registry.ts";
 import { findBlockAt } from "../chain/rpc/heads.ts";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
-import { holdersMax } from "../chain/status/probe.ts";
+import { pairsPerCallMax } from "../chain/status/probe.ts";
 import { AddressUnreadable, type StatusReader } from "../chain/status/reader.ts";
 import { dayMs } from "../flow/days.ts";
 import { limitLogs, messageKind } from "../flow/log-limit.ts";
@@ -172,7 +172,7 @@ export type ObservedChain = Pick<StatusReader, "readAt"> & {
  * The maximum number of addresses per call of {@link observe}. If their statuses are read at one
  * block, two `eth_call`s read their balances.
  */
-const watchesMax = 2 * holdersMax;
+const watchesMax = 2 * pairsPerCallMax;
 const readingMsMin = 15_000;
 const readingMsMax = dayMs;
 

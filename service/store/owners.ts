@@ -137,12 +137,12 @@ export const byClientId = (account: Sql) =>
   sql<number>`coalesce(n.by_client_id, ${madeByClientId(account)})`;
 
 /** Finds the first address (20 bytes) for which an API key of the account set this reference. */
-export async function findHolder(
+export async function findByReference(
   db: Kysely<Tables>,
   accountId: string,
   reference: string,
 ): Promise<Buffer | undefined> {
-  const holder = await db
+  const first = await db
     .selectFrom("address_references")
     .select("address")
     .where("account_id", "=", accountId)
@@ -151,5 +151,5 @@ export async function findHolder(
     // SQLite uses the partial unique index only for a literal 0, not for a parameter.
     .where(sql<boolean>`is_again = 0`)
     .executeTakeFirst();
-  return holder && Buffer.from(holder.address);
+  return first && Buffer.from(first.address);
 }

@@ -215,10 +215,10 @@ function recordWriter(pool: pg.Pool, { name, text, valuesOf }: SaveStatement) {
   return async (rows: NewRecord[]): Promise<(SaveOutcome | CorruptError)[]> => {
     const outcomes: (SaveOutcome | CorruptError)[] = rows.map(() => "saved");
     const exceptions = await save(pool, { name, text, values: valuesOf(rows) });
-    for (const { place, outcome, holder } of exceptions) {
+    for (const { place, outcome, usedBy } of exceptions) {
       const index = place - 1;
       if (outcome === "other_terms") outcomes[index] = otherTerms(rows[index]!.address);
-      else outcomes[index] = outcome === "held" ? { usedBy: holder! } : outcome;
+      else outcomes[index] = outcome === "held" ? { usedBy: usedBy! } : outcome;
     }
     return outcomes;
   };
@@ -228,14 +228,14 @@ type SaveStatement = { name: string; text: string; valuesOf(rows: NewRecord[]): 
 
 const savePlainGroup: SaveStatement = {
   name: "save-records",
-  text: `select place, outcome, null as holder
+  text: `select place, outcome, null as "usedBy"
     from save_records($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
   valuesOf: recordColumns,
 };
 
 const saveNamedGroup: SaveStatement = {
   name: "save-named-records",
-  text: `select place, outcome, holder
+  text: `select place, outcome, holder as "usedBy"
     from save_named_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
   valuesOf: (rows) => [
     ...recordColumns(rows),
@@ -264,7 +264,7 @@ function recordColumns(rows: NewRecord[]): unknown[][] {
 type Exceptional = {
   place: number;
   outcome: "exists" | "held" | "other_terms";
-  holder: Buffer | null;
+  usedBy: Buffer | null;
 };
 
 /**

@@ -49,8 +49,8 @@ export function meterCode(
   data: Hex,
   gasMax: number = callGas,
 ): Hex {
-  const holders = pairs.map(({ account, token }) => ({ owner: account, token }));
-  const args = [target, data, BigInt(gasMax), holders] as const;
+  const balances = pairs.map(({ account, token }) => ({ owner: account, token }));
+  const args = [target, data, BigInt(gasMax), balances] as const;
   return encodeDeployData({ abi: meter.abi, bytecode: meter.bytecode, args });
 }
 

@@ -51,8 +51,8 @@ async function simulate(
   subject: StatusSubject,
 ): Promise<Simulation> {
   const { address, intent } = subject;
-  const holder = { vault: address, token: intent.token };
-  const [shown] = await readHoldings(oneAt(chain, block), [holder]);
+  const pair = { vault: address, token: intent.token };
+  const [shown] = await readHoldings(oneAt(chain, block), [pair]);
   const holding = shown![0]!;
   const state = stateOf(subject, block, holding);
   const balance = holding.balance!;

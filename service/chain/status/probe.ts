@@ -14,7 +14,7 @@ import type { AtBlock } from "../rpc/chain-rpc.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 
 /** An address (`vault`) whose balances in `token` and in native coin are read. */
-export type Holder = { vault: Hex; token: Hex };
+export type VaultToken = { vault: Hex; token: Hex };
 
 /**
  * The size of the fields before the list of balances. These fields are the chain ID, the time, and
@@ -28,31 +28,31 @@ const holdingBytes = 128;
  * deployed code. The result can have at most 24,576 bytes, which are enough for 191 addresses. With
  * proxied tokens, a call takes 7 million gas. Nodes allow at least 25 million gas.
  */
-export const holdersMax = 150;
+export const pairsPerCallMax = 150;
 
 /**
  * Returns how many addresses the next read should contain after a failed read.
  *
  * @param failed the number of addresses in the failed read
  */
-export const fewerHolders = (size: number, failed: number): number =>
-  Math.max(1, Math.floor(Math.min(size, failed) / 4));
+export const fewerPairs = (size: number, failedSize: number): number =>
+  Math.max(1, Math.floor(Math.min(size, failedSize) / 4));
 
-/** Returns how many addresses, up to `sizeMax`, the next read should contain after a success. */
-export const moreHolders = (size: number, sizeMax: number): number => Math.min(sizeMax, size * 2);
+/** Returns how many addresses the next read should contain after a successful read. */
+export const morePairs = (size: number, sizeMax: number): number => Math.min(sizeMax, size * 2);
 
 /**
- * Returns the balances of `holders` in order, for each endpoint that was called.
+ * Returns the balances of `pairs` in order, for each endpoint that was called.
  *
- * @param perCallMax the number of addresses per call, at most {@link holdersMax}
+ * @param perCallMax the number of addresses per call, at most {@link pairsPerCallMax}
  * @throws {ChainUnavailable} if a node answers for another chain or block
  */
 export async function readHoldings(
   { chainId, timestamp, ask }: AtBlock,
-  holders: readonly Holder[],
-  perCallMax = holdersMax,
+  pairs: readonly VaultToken[],
+  perCallMax = pairsPerCallMax,
 ): Promise<Holding[][]> {
-  const groups = [...groupsOf(holders, perCallMax)];
+  const groups = [...groupsOf(pairs, perCallMax)];
   const read = (answer: Answer, index: number) =>
     holdingsIn(hexData(resultOf(answer, "eth_call")), {
       chainId,
@@ -74,11 +74,11 @@ export async function readHoldings(
 }
 
 /**
- * Returns init code that reads the balances of at most {@link holdersMax} addresses. Pass the init
- * code as the `data` of an eth_call without `to`.
+ * Returns init code that reads the balances of at most {@link pairsPerCallMax} addresses. Pass the
+ * init code as the `data` of an eth_call without `to`.
  */
-export function probeData(holders: readonly Holder[]): Hex {
-  const args = [holders.map(({ vault, token }) => ({ owner: vault, token }))] as const;
+export function probeData(pairs: readonly VaultToken[]): Hex {
+  const args = [pairs.map(({ vault, token }) => ({ owner: vault, token }))] as const;
   return encodeDeployData({ abi: probe.abi, bytecode: probe.bytecode, args });
 }
 
@@ -129,14 +129,14 @@ export type NativeTokens = Map<Hex, boolean>;
 export async function countOnce(
   { ask }: AtBlock,
   known: NativeTokens,
-  holders: readonly Holder[],
+  pairs: readonly VaultToken[],
   holdings: readonly Holding[],
 ): Promise<Holding[]> {
-  const keys = holders.map(({ token }) => lowerAddress(token));
+  const keys = pairs.map(({ token }) => lowerAddress(token));
   const open = new Map<Hex, { vault: Hex; balance: bigint }>();
   holdings.forEach(({ native, balance }, index) => {
     if (native === 0n || !balance || known.has(keys[index]!)) return;
-    open.set(keys[index]!, { vault: holders[index]!.vault, balance });
+    open.set(keys[index]!, { vault: pairs[index]!.vault, balance });
   });
   const questions = [...open].map(([token, { vault }]) => (at: unknown) => ({
     method: "eth_call",

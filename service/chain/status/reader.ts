@@ -30,7 +30,7 @@ import {
   readPast,
   viewAt,
 } from "./past.ts";
-import { coinOf, countOnce, type Holder, type NativeTokens, readHoldings } from "./probe.ts";
+import { coinOf, countOnce, type NativeTokens, readHoldings, type VaultToken } from "./probe.ts";
 
 /** A chain with its listed tokens. */
 type StatusChain = ChainAccess & { tokens: readonly { address: Hex }[] };
@@ -122,7 +122,7 @@ async function readBlock({ chainId, rpc }: StatusChain, number: number) {
 }
 
 /**
- * Reads the statuses of `subjects` at `block`, in order. Makes 3 calls for up to `holdersMax`
+ * Reads the statuses of `subjects` at `block`, in order. Makes 3 calls for up to `pairsPerCallMax`
  * addresses. If an address has code, makes more calls to read its events. Returns an error in place
  * of a status that cannot be read.
  *
@@ -135,10 +135,10 @@ async function readStatuses(
   block: BlockReference,
   subjects: StatusSubject[],
 ): Promise<(AddressStatus | Error)[]> {
-  const holders = subjects.map(({ address, intent }) => ({ vault: address, token: intent.token }));
+  const pairs = subjects.map(({ address, intent }) => ({ vault: address, token: intent.token }));
   const atBlock = oneAt(chain, block);
-  const [shown] = await readHoldings(atBlock, holders);
-  const holdings = await countOnce(atBlock, nativeTokens, holders, shown!);
+  const [shown] = await readHoldings(atBlock, pairs);
+  const holdings = await countOnce(atBlock, nativeTokens, pairs, shown!);
   const view = viewAt(chain, block);
   const statuses = await Promise.all(
     subjects.map((subject, index) =>
@@ -174,16 +174,16 @@ async function readStatus(
   }
 }
 
-type StraysQuestion = { block: BlockReference; holders: Holder[] };
+type StraysQuestion = { block: BlockReference; pairs: VaultToken[] };
 
 function openStrays(chain: StatusChain, nativeTokens: NativeTokens): StatusReader["readStrays"] {
   const answered = recalled<TokenAmount[]>(answersMax);
   const readGroup = async (group: StraysQuestion[]) => {
-    const holders = group.flatMap((each) => each.holders);
+    const pairs = group.flatMap((each) => each.pairs);
     const atBlock = oneAt(chain, group[0]!.block);
-    const [shown] = await readHoldings(atBlock, holders);
-    const all = await countOnce(atBlock, nativeTokens, holders, shown!);
-    return group.map((each) => all.splice(0, each.holders.length));
+    const [shown] = await readHoldings(atBlock, pairs);
+    const all = await countOnce(atBlock, nativeTokens, pairs, shown!);
+    return group.map((each) => all.splice(0, each.pairs.length));
   };
   const readTogether = togetherBy<StraysQuestion, Holding[]>(
     ({ block }) => block.hash,
@@ -197,8 +197,8 @@ function openStrays(chain: StatusChain, nativeTokens: NativeTokens): StatusReade
     const isOpen = isOpenState(state);
     const listed = isOpen ? chain.tokens.map((each) => each.address) : [];
     const others = [...listed.filter((each) => !isSame(each, token)), ...more];
-    const holders = [token, ...others].map((each) => ({ vault: address, token: each }));
-    const holdings = await readTogether({ block, holders });
+    const pairs = [token, ...others].map((each) => ({ vault: address, token: each }));
+    const holdings = await readTogether({ block, pairs });
     const amounts = holdings.slice(1).map(({ balance = 0n }, at) => ({
       token: others[at]!,
       amount: balance,

@@ -7,7 +7,7 @@
 // logs. Logs above the cursor are read later, when the records exist, so their payments are not
 // ignored. Balances are never read below the cursor, so they include all payments up to the cursor.
 //
-// Up to `holdersMax` balances are read with one eth_call. Each pass reads a limited number of
+// Up to `pairsPerCallMax` balances are read with one eth_call. Each pass reads a limited number of
 // balances, so that other work is not delayed.
 //
 // While many blocks are unread, the balances of all open addresses are read again. Payments in
@@ -16,11 +16,11 @@
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import {
-  fewerHolders,
-  type Holder,
-  holdersMax,
-  moreHolders,
+  fewerPairs,
+  morePairs,
+  pairsPerCallMax,
   readHoldings,
+  type VaultToken,
 } from "../../chain/status/probe.ts";
 import { newOpenSearch, type OpenSearch } from "../../events/open-records.ts";
 import { max } from "../../flow/bigint.ts";
@@ -48,7 +48,7 @@ const saveEveryMs = 10_000;
 
 /**
  * The minimum time between the starts of two scans. A scan of all records needs one `eth_call` per
- * {@link holdersMax} records. If a new scan started with each block, it might never end.
+ * {@link pairsPerCallMax} records. If a new scan started with each block, it might never end.
  */
 const beginEveryMs = 60_000;
 
@@ -97,7 +97,7 @@ const newScan = (): Scan => ({
   beganMs: Number.NEGATIVE_INFINITY,
   isAtEnd: true,
   isOutdated: false,
-  stepMax: holdersMax,
+  stepMax: pairsPerCallMax,
   openSearch: newOpenSearch,
 });
 
@@ -123,7 +123,7 @@ export async function scanNewRecords(pass: ScanPass, blocksBehind: number): Prom
   const step = fresh.length > 0 ? fresh : [...scan.again.values()].slice(0, stepMax);
   const swept = await ledger.findAnchor(chain.chainId);
   if (swept && swept.number > view.head.number) return false;
-  const probed = await probe(pass, await readHolders(pass, step));
+  const probed = await probe(pass, await readRequested(pass, step));
   if (!probed) return false;
   if (probed.paid.length > 0) {
     const woken = await ledger.saveScan(pass.fence, probed.paid, undefined);
@@ -194,7 +194,7 @@ async function savePosition({ parts, memory: { scan }, fence }: ScanPass): Promi
 }
 
 /** Reads the token and the amount of each record's intent. Omits corrupt records. */
-async function readHolders({ parts }: ScanPass, fresh: readonly Created[]): Promise<Wanting[]> {
+async function readRequested({ parts }: ScanPass, fresh: readonly Created[]): Promise<Requested[]> {
   const records = await parts.ledger.findRecords(fresh.map(({ address }) => address));
   return records.flatMap(({ address, terms }) => {
     try {
@@ -208,38 +208,38 @@ async function readHolders({ parts }: ScanPass, fresh: readonly Created[]): Prom
   });
 }
 
-type Wanting = Holder & { amount: bigint };
+type Requested = VaultToken & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /**
  * Reads the balances of addresses. Returns undefined if the endpoints could not read so large a
  * number of balances. The next step then reads fewer balances.
  */
-async function probe(pass: ScanPass, holders: readonly Wanting[]): Promise<Probed | undefined> {
+async function probe(pass: ScanPass, pairs: readonly Requested[]): Promise<Probed | undefined> {
   const { scan } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
   try {
-    for (const some of groupsOf(holders, holdersMax)) {
+    for (const some of groupsOf(pairs, pairsPerCallMax)) {
       const { paid, isCorroborated } = await probeSome(pass, some);
       found.paid.push(...paid);
       found.isCorroborated &&= isCorroborated;
     }
-    scan.stepMax = moreHolders(scan.stepMax, rowsMax);
+    scan.stepMax = morePairs(scan.stepMax, rowsMax);
     return found;
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
-    scan.stepMax = fewerHolders(scan.stepMax, holders.length);
+    scan.stepMax = fewerPairs(scan.stepMax, pairs.length);
     // A single address whose balance cannot be read is skipped and read again later.
-    return holders.length > 1 ? undefined : { ...found, isWhole: false };
+    return pairs.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }
 
 /** Returns a hint for each address for which at least one endpoint shows a balance. */
-async function probeSome(pass: ScanPass, holders: readonly Wanting[]) {
+async function probeSome(pass: ScanPass, pairs: readonly Requested[]) {
   const { head, quorum } = pass.view;
-  const all = await readHoldings(severalInTurn(pass, pass.memory.scan.turn++), holders);
+  const all = await readHoldings(severalInTurn(pass, pass.memory.scan.turn++), pairs);
   const block = { number: head.number, timestamp: pass.nowSeconds };
-  const paid = holders.flatMap(({ vault, amount }, index) => {
+  const paid = pairs.flatMap(({ vault, amount }, index) => {
     const native = all.map((each) => each[index]!.native).reduce(max);
     const balance = all.map((each) => each[index]!.balance ?? 0n).reduce(max);
     if (native === 0n && balance === 0n) return [];

@@ -1,5 +1,5 @@
-// Reads the code and the token balances of addresses at one block. Up to `holdersMax` balances are
-// read with one eth_call.
+// Reads the code and the token balances of addresses at one block. Up to `pairsPerCallMax` balances
+// are read with one eth_call.
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import type { Holding } from "executable-address/status";
@@ -9,12 +9,12 @@ import type { Usable } from "../../chain/rpc/view.ts";
 import {
   coinOf,
   countOnce,
-  fewerHolders,
-  type Holder,
-  holdersMax,
-  moreHolders,
+  fewerPairs,
+  morePairs,
   type NativeTokens,
+  pairsPerCallMax,
   readHoldings,
+  type VaultToken,
 } from "../../chain/status/probe.ts";
 import { groupsOf, partsOf } from "../../flow/groups.ts";
 import { lowerAddress } from "../../flow/lower-address.ts";
@@ -103,14 +103,14 @@ async function readVaults(
   items: readonly Verified[],
   turn: number,
 ): Promise<Read[]> {
-  const holders = items.flatMap(({ job, tokens }) =>
+  const pairs = items.flatMap(({ job, tokens }) =>
     tokens.map((token) => ({ vault: job.address, token })),
   );
-  const shown = await readGroups(pass, holders, turn);
+  const shown = await readGroups(pass, pairs, turn);
   const holdings = await countOnce(
     inTurn(pass, turn),
     pass.memory.holdings.nativeTokens,
-    holders,
+    pairs,
     shown,
   );
   return partsOf(holdings, items, ({ tokens }) => tokens.length).map(({ owner, part }) => {
@@ -177,7 +177,7 @@ export type HoldingsMemory = {
 };
 
 export const openHoldingsMemory = (): HoldingsMemory => ({
-  holdings: { turn: 0, perCallMax: holdersMax, nativeTokens: new Map() },
+  holdings: { turn: 0, perCallMax: pairsPerCallMax, nativeTokens: new Map() },
 });
 
 type HoldingsPass = Pass<HoldingsMemory>;
@@ -196,29 +196,29 @@ export const severalInTurn = (pass: Pass, turn: number): AtBlock =>
 /** Reads balances in groups. If no endpoint answers, the next groups are smaller. */
 async function readGroups(
   pass: HoldingsPass,
-  holders: readonly Holder[],
+  pairs: readonly VaultToken[],
   turn: number,
 ): Promise<Holding[]> {
   const memory = pass.memory.holdings;
   const { perCallMax } = memory;
   const holdings: Holding[] = [];
-  for (const some of groupsOf(holders, groupsMax * perCallMax)) {
+  for (const some of groupsOf(pairs, groupsMax * perCallMax)) {
     try {
       const [shown] = await readHoldings(inTurn(pass, turn), some, perCallMax);
       holdings.push(...shown!);
     } catch (error) {
       if (error instanceof ChainUnavailable) {
-        memory.perCallMax = fewerHolders(perCallMax, some.length);
+        memory.perCallMax = fewerPairs(perCallMax, some.length);
       }
       throw error;
     }
   }
-  memory.perCallMax = moreHolders(memory.perCallMax, holdersMax);
+  memory.perCallMax = morePairs(memory.perCallMax, pairsPerCallMax);
   return holdings;
 }
 
 export async function findWithCode(pass: HoldingsPass, vaults: readonly Hex[]): Promise<Set<Hex>> {
-  const holders = vaults.map((vault) => ({ vault, token: zeroAddress }));
-  const holdings = await readGroups(pass, holders, pass.memory.holdings.turn++);
+  const pairs = vaults.map((vault) => ({ vault, token: zeroAddress }));
+  const holdings = await readGroups(pass, pairs, pass.memory.holdings.turn++);
   return new Set(vaults.filter((_, index) => holdings[index]!.codeBytes > 0));
 }

@@ -6,7 +6,7 @@ import { referenceCharactersMax, saltFor, signatureFor } from "executable-addres
 import { z } from "zod";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
 import { once } from "../../flow/cache.ts";
-import { findHolder } from "../../store/owners.ts";
+import { findByReference } from "../../store/owners.ts";
 import type { SaveOutcome } from "../../store/store.ts";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
@@ -90,9 +90,9 @@ async function parseSalted(
   const [newest, ...older] = await readKeys();
   const created = withKey(newest);
   if (older.length === 0) return created;
-  const holder = await findHolder(parts.store.db, accountId, reference);
-  const isHeld = ({ address }: NewIntent) => holder?.equals(address);
-  return isHeld(created) ? created : (older.map(withKey).find(isHeld) ?? created);
+  const existing = await findByReference(parts.store.db, accountId, reference);
+  const isExisting = ({ address }: NewIntent) => existing?.equals(address);
+  return isExisting(created) ? created : (older.map(withKey).find(isExisting) ?? created);
 }
 
 const needsSalt = (body: unknown): body is object =>
@@ -146,9 +146,9 @@ export function referenceInUse(
       "that it creates";
     return new Refusal("reference_in_use", message);
   }
-  const holder = formatAddress(outcome.usedBy, keccak);
-  const message = `this reference already belongs to ${holder}: to use it again, send again=true`;
-  const issues = [{ path: ["reference"], code: "reference_in_use", message: holder }];
+  const address = formatAddress(outcome.usedBy, keccak);
+  const message = `this reference already belongs to ${address}: to use it again, send again=true`;
+  const issues = [{ path: ["reference"], code: "reference_in_use", message: address }];
   return new Refusal("reference_in_use", message, { issues });
 }
 

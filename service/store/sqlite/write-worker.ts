@@ -42,13 +42,16 @@ const insertLater = database.prepare(
   `insert into later_owners (account_id, address, created_at, by_client_id) values (?, ?, ?, ?)
      on conflict do nothing`,
 );
-const findHolder = database
+const findByReference = database
   .prepare<[string, number, string], Buffer>(
     `select address from address_references
        where account_id = ? and by_client_id = ? and reference = ? and is_again = 0`,
   )
   .pluck();
-const findNamed = database.prepare<[string, Uint8Array], { reference: string; byClientId: number }>(
+const findReference = database.prepare<
+  [string, Uint8Array],
+  { reference: string; byClientId: number }
+>(
   `select reference, by_client_id as byClientId from address_references
      where account_id = ? and address = ?`,
 );
@@ -67,14 +70,14 @@ function save(row: NewRecord): SaveOutcome | "other_terms" {
   const { address, accountId, reference } = row;
   const byClientId = row.isClientId ? 1 : 0;
   if (reference !== undefined && !row.isAgain) {
-    const holder = findHolder.get(accountId, byClientId, reference);
-    if (holder && !holder.equals(address)) return { usedBy: holder };
+    const existing = findByReference.get(accountId, byClientId, reference);
+    if (existing && !existing.equals(address)) return { usedBy: existing };
   }
   const owned = saveOwned(row, byClientId);
   if (owned === "other_terms") return owned;
   if (reference === undefined) return "saved";
-  const named = findNamed.get(accountId, address);
-  if (named?.reference === reference && named.byClientId === byClientId) return "saved";
+  const saved = findReference.get(accountId, address);
+  if (saved?.reference === reference && saved.byClientId === byClientId) return "saved";
   if (row.isClientId && owned === "before") return "exists";
   const columns = [reference, foldReference(reference), byClientId, row.isAgain ? 1 : 0];
   insertReference.run(...columns, accountId, address);

@@ -196,13 +196,13 @@ function balanceCall(block: Block, to: Hex, data: Hex): Hex {
  * Returns the result of contracts/reading/Probe.sol. In this model, addresses have no native coin.
  */
 function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
-  const holders = data.slice(probeData([]).length).match(/.{128}/g) ?? [];
-  const holdings = holders.map((holder) => {
-    const [vault, token]: [Hex, Hex] = [`0x${holder.slice(24, 64)}`, `0x${holder.slice(88)}`];
+  const pairs = data.slice(probeData([]).length).match(/.{128}/g) ?? [];
+  const holdings = pairs.map((pair) => {
+    const [vault, token]: [Hex, Hex] = [`0x${pair.slice(24, 64)}`, `0x${pair.slice(88)}`];
     const codeBytes = state.code.has(vault) ? 1 : 0;
     return [codeBytes, 0, 1, balanceOf(state, token, vault)].map(word).join("");
   });
-  const head = [chainId, timestamp, 96, holders.length].map(word).join("");
+  const head = [chainId, timestamp, 96, pairs.length].map(word).join("");
   return `0x${head}${holdings.join("")}`;
 }
 

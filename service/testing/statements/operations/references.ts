@@ -3,7 +3,7 @@
 import { findReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
 import { findListed } from "../../../events/list-addresses.ts";
 import { findCreated, findNewestSeq } from "../../../store/find-records.ts";
-import { findHolder } from "../../../store/owners.ts";
+import { findByReference } from "../../../store/owners.ts";
 import type { NewRecord } from "../../../store/store.ts";
 import { accounts } from "../account.ts";
 import { actor, type Operations, someAddresses, type World } from "./world.ts";
@@ -19,9 +19,9 @@ export function references({ store, nowMs, crowd }: World): Operations {
   return {
     "references: set many references simultaneously": () =>
       Promise.all(crowded.map((address) => name(address, { isAgain: true }))),
-    "references: find a holder, set references, and rotate the key": async () => {
+    "references: find an address, set references, and rotate the key": async () => {
       const [address] = someAddresses(1);
-      await findHolder(db, accounts.many, "same");
+      await findByReference(db, accounts.many, "same");
       await findListed(db, { accountId: accounts.many, address: Buffer.from(address!), nowMs });
       for (const isClientId of [false, true]) await name(address!, { isClientId });
       await findReferenceKeys(db, accounts.many, nowMs);
