@@ -12,6 +12,7 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { accountCommands } from "./accounts/admin.ts";
+import { type Command, describeCommands, findCommand, type Given } from "./admin/command.ts";
 import { chainCommands } from "./chain/admin.ts";
 import { type Config, readConfig } from "./config.ts";
 import { dryRunCommand, executorCommands } from "./executor/admin.ts";
@@ -19,7 +20,6 @@ import { launchCommand } from "./launch/admin.ts";
 import { recordCommands } from "./records/admin.ts";
 import { openStore } from "./roles/open-store.ts";
 import { sentenceOf } from "./sentence.ts";
-import { type Command, describeCommands, findCommand, type Given } from "./store/command.ts";
 import { sqliteFile } from "./store/sqlite.ts";
 import { webhookCommands } from "./webhooks/admin.ts";
 

@@ -3,8 +3,8 @@
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
+import type { Command, CommandContext, Given } from "../admin/command.ts";
 import { toIso, toIsoOrNull } from "../flow/days.ts";
-import type { Command, CommandContext, Given } from "../store/command.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, findCredentials, isEmail } from "./account.ts";
 import { addApiKey, listApiKeys, revokeApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";

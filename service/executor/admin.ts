@@ -3,11 +3,11 @@
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
+import type { Command, CommandContext } from "../admin/command.ts";
 import { readChains } from "../chain/chains.ts";
 import { dateOf } from "../flow/days.ts";
 import { lowerAddress } from "../flow/lower-address.ts";
 import { findAnchor } from "../follow/anchors.ts";
-import type { Command, CommandContext } from "../store/command.ts";
 import { findNewestSeq } from "../store/find-records.ts";
 import { decodeRecord, ownFactory } from "../store/record.ts";
 import type { Store } from "../store/store.ts";

@@ -1,8 +1,8 @@
 // Defines the operator's command `launch`, which deploys the contracts, receives a first payment,
 // and proves it. The operator needs only the private key of a wallet that can pay for the gas.
 
+import type { Command } from "../admin/command.ts";
 import type { Config } from "../config.ts";
-import type { Command } from "../store/command.ts";
 
 /** @param report writes one line for the operator to stderr */
 export const launchCommand = (

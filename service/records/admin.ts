@@ -5,7 +5,7 @@ import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { sql } from "kysely";
 import { findAccount } from "../accounts/account.ts";
-import type { Command } from "../store/command.ts";
+import type { Command } from "../admin/command.ts";
 import { copyToPostgres } from "../store/copy.ts";
 import { decodeRecord, ownFactory } from "../store/record.ts";
 import { lockDirectory } from "../store/sqlite/server-lock.ts";

@@ -1,10 +1,10 @@
 // Defines the operator's commands for webhooks. The commands change the database, and take effect
 // immediately.
 
+import type { Command, CommandContext, Given } from "../admin/command.ts";
 import { listConfirmations, setConfirmations } from "../events/confirmations.ts";
 import type { WhichEvents } from "../events/list.ts";
 import { toIsoOrNull } from "../flow/days.ts";
-import type { Command, CommandContext, Given } from "../store/command.ts";
 import { addTestDelivery, replay } from "./deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";
 import {

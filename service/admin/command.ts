@@ -1,15 +1,15 @@
-// Defines the type of an operator's command. Each folder defines its commands in admin.ts.
-// service/admin.ts runs the commands.
+// Defines the type of an operator's command, and parses the arguments of a command. Each folder
+// defines its commands in a file admin.ts. service/admin.ts runs the commands.
 
 import { parseArgs } from "node:util";
-import type { Store } from "./store.ts";
+import type { Store } from "../store/store.ts";
 
 export type Command = Words & (OnStore | Alone);
 
 type Words = {
   /** The command as an operator types it, such as `account create`. */
   words: string;
-  /** What the command does, as one sentence or two for the usage text. */
+  /** Describes the command for the usage text, in one or two sentences. */
   does: string;
   /**
    * The options of the form `--name VALUE`. A key is the option's name, and its value is the
