@@ -122,7 +122,7 @@ export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): 
   const judge = async (requests: LimitedRequest[]): Promise<LimitVerdict[]> => {
     const rows = await withTimeout(
       answerTimeoutMs,
-      spend(store, countByKey(requests), nowMicros?.()),
+      take(store, countByKey(requests), nowMicros?.()),
       late,
     );
     if (performance.now() - prunedAtMs > pruneIntervalMs) {
@@ -131,8 +131,8 @@ export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): 
     }
     return judgeByRows(requests, rows);
   };
-  const spendTogether = together(judge, { sizeMax: groupSizeMax });
-  return { take: (key, policy) => spendTogether({ key, policy }) };
+  const takeTogether = together(judge, { sizeMax: groupSizeMax });
+  return { take: (key, policy) => takeTogether({ key, policy }) };
 }
 
 function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: number })[] {
@@ -155,7 +155,7 @@ function countByKey(requests: LimitedRequest[]): (LimitedRequest & { count: numb
  * If `whole_at` exceeds the maximum by more than ten seconds, the statement replaces it with the
  * maximum.
  */
-async function spend(
+async function take(
   { prepared }: LimiterStore,
   requests: (LimitedRequest & { count: number })[],
   nowMicros: number | undefined,
@@ -165,12 +165,12 @@ async function spend(
   const intervals = requests.map(({ policy }) => policy.intervalMs * 1000);
   const bursts = requests.map(({ policy }) => policy.burst);
   const values = [nowMicros ?? null, keys, counts, intervals, bursts];
-  const rows = await prepared!({ name: "spend-limits", text: spendLimits, values });
+  const rows = await prepared!({ name: "take-limits", text: takeStatement, values });
   return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
 }
 
 /** The statement is prepared, so that PostgreSQL plans the statement only once per connection. */
-const spendLimits = `
+const takeStatement = `
   with clock as (select coalesce($1::bigint,
     (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)
   insert into limits as held (key, whole_at, at, admitted, interval_us, burst)

@@ -16,7 +16,7 @@ import { toIso } from "../../flow/days.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { foundOrigin, Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
-import { spend } from "../load/rate-limit.ts";
+import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**
@@ -102,7 +102,9 @@ export async function authorize(
       : await useApiKey(authorizations[0], origins, reply, parts, use);
 
   const policy = caller.kind === "apiKey" ? uses[use].policy : policies.clientId;
-  reply.headers(await spend(parts.accounts.limiter, policy, caller.limitKey, "over the limit"));
+  reply.headers(
+    await takeOrRefuse(parts.accounts.limiter, policy, caller.limitKey, "over the limit"),
+  );
   return caller;
 }
 

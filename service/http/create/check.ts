@@ -12,7 +12,7 @@ import { decodeRecord, recordJson } from "../../store/record.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { jsonType, missingBody } from "../errors.ts";
 import { limitPending } from "../load/admission.ts";
-import { spend } from "../load/rate-limit.ts";
+import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
@@ -42,7 +42,7 @@ export function openCheck(parts: Parts): CheckIntent {
   });
   return async (accountId, body) => {
     const { address, intent, terms } = parseNewIntent(body, parts);
-    await spend(accounts.limiter, policies.checks, accountId, "too many checks");
+    await takeOrRefuse(accounts.limiter, policies.checks, accountId, "too many checks");
     const subject = { address: formatAddress(address, keccak), intent };
     const [checked, conditions] = await Promise.all([
       checkOn(intent.chainId)(subject),

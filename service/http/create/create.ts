@@ -9,7 +9,7 @@ import { authorize } from "../authorize/authorize.ts";
 import { jsonType, missingBody } from "../errors.ts";
 import { parseQuery, refuseIdempotencyKey } from "../input.ts";
 import type { Admission } from "../load/admission.ts";
-import { spend } from "../load/rate-limit.ts";
+import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { parseNewIntent } from "./new-intent.ts";
@@ -60,7 +60,12 @@ function boundPerDay({ accounts, limits }: Parts) {
   if (most === 0) return async () => {};
   const policy = perDay(dailyCreates, most);
   return (accountId: string) =>
-    spend(accounts.limiter, policy, accountId, `the account exceeded ${most} addresses per day`);
+    takeOrRefuse(
+      accounts.limiter,
+      policy,
+      accountId,
+      `the account exceeded ${most} addresses per day`,
+    );
 }
 
 const repeatable = "to repeat a create safely, send the same salt or reference";

@@ -14,7 +14,7 @@ import { requireAccountId } from "../authorize/authorize.ts";
 import { foundOrigin, noStore, Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
 import { refuseFields } from "../input.ts";
-import { spend } from "../load/rate-limit.ts";
+import { takeOrRefuse } from "../load/rate-limit.ts";
 import { type Operation, type OperationId, operations, toUrl } from "../openapi/operations.ts";
 import { findLocalNode } from "../pages/local-node.ts";
 import type { Parts } from "../parts.ts";
@@ -145,7 +145,12 @@ async function requireSession({ account }: FastifyRequest): Promise<void> {
  */
 function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">) {
   return (request: FastifyRequest) =>
-    spend(limiter, internalPolicies.dashboard, requireAccountId(request), "too many requests");
+    takeOrRefuse(
+      limiter,
+      internalPolicies.dashboard,
+      requireAccountId(request),
+      "too many requests",
+    );
 }
 
 /**

@@ -13,7 +13,7 @@ import { policies } from "../../accounts/policies.ts";
 import type { ReadQueue } from "../../events/list.ts";
 import { openGate } from "../../flow/gate.ts";
 import { unavailable } from "../errors.ts";
-import { spend } from "../load/rate-limit.ts";
+import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**
@@ -66,7 +66,7 @@ export async function searchInTurn<Found>(
     }
     const longWindows = windows - shortWindowsMax - 1;
     if (isLong && longWindows % windowsPerToken === 0) {
-      await spend(limiter, policies.longSearches, accountId, "too many long searches");
+      await takeOrRefuse(limiter, policies.longSearches, accountId, "too many long searches");
     }
   };
   try {

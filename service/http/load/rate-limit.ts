@@ -15,7 +15,7 @@ import { Refusal } from "../errors.ts";
  * @returns the rate limit headers for the response
  * @throws {Refusal} 429 `rate_limited` if the limit is exceeded
  */
-export async function spend(
+export async function takeOrRefuse(
   limiter: Limiter,
   policy: Policy,
   limitKey: string,

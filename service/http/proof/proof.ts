@@ -11,7 +11,7 @@ import { foundText } from "../errors.ts";
 import { isKnown } from "../headers.ts";
 import { addressOf, parseQuery } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
-import { spend } from "../load/rate-limit.ts";
+import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
@@ -39,7 +39,7 @@ export function proof(parts: Parts, statuses: Statuses): Route {
     async handler(request, reply) {
       const { block } = parseQuery(proofInput, request);
       const subject = await statuses.readSubject(addressOf(request));
-      await spend(limiter, policies.proofs, networkOf(request.ip), "too many proofs");
+      await takeOrRefuse(limiter, policies.proofs, networkOf(request.ip), "too many proofs");
       const found = await proveOn(subject.intent.chainId)(subject, block);
       const tags = request.headers["if-none-match"];
       // A node can report a payment late, so two responses about the same block can differ.

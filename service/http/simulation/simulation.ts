@@ -11,7 +11,7 @@ import { networkOf } from "../../flow/networks.ts";
 import { addressOf } from "../input.ts";
 import type { Limits } from "../limits.ts";
 import { limitPending } from "../load/admission.ts";
-import { spend } from "../load/rate-limit.ts";
+import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "../status/read.ts";
@@ -26,7 +26,12 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
     before: [limitPending(metrics, "simulation", limits.lookupsInFlightMax)],
     async handler(request) {
       const subject = await statuses.readSubject(addressOf(request));
-      await spend(limiter, policies.simulations, networkOf(request.ip), "too many simulations");
+      await takeOrRefuse(
+        limiter,
+        policies.simulations,
+        networkOf(request.ip),
+        "too many simulations",
+      );
       return simulateOn(subject.intent.chainId)(subject);
     },
   };

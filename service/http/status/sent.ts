@@ -22,7 +22,7 @@ import { type FoundToken, openSentReader } from "../../chain/sent.ts";
 import { networkOf } from "../../flow/networks.ts";
 import { addressOf, hexPattern, parseInput } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
-import { spend } from "../load/rate-limit.ts";
+import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./read.ts";
@@ -56,7 +56,7 @@ export function sent(parts: Parts, statuses: Statuses): Route {
     async handler(request): Promise<SentMoney> {
       const query = parseInput(sentInput, request.body) as SentQuery;
       const { subject, terms } = await statuses.readRecord(addressOf(request));
-      await spend(limiter, policies.reports, networkOf(request.ip), "too many reports");
+      await takeOrRefuse(limiter, policies.reports, networkOf(request.ip), "too many reports");
       const { address, intent } = subject;
       const { chainId, recovery } = intent;
       const found = await findMoney(subject, terms, query);

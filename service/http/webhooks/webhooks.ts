@@ -33,7 +33,7 @@ import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
 import { parseInput, refuseIdempotencyKey } from "../input.ts";
-import { spend } from "../load/rate-limit.ts";
+import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /** The body of a new webhook endpoint, for the API, its OpenAPI document, and the dashboard. */
@@ -183,7 +183,7 @@ const testing =
     const { id, state } = await requireEndpoint(request, parts);
     if (state !== "active")
       throw new Refusal("conflict", `the endpoint is ${state}: resume it before you send a test`);
-    await spend(
+    await takeOrRefuse(
       parts.accounts.limiter,
       policies.webhookTests,
       requireAccountId(request),
