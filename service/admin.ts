@@ -19,7 +19,7 @@ import { dryRunCommand, executorCommands } from "./executor/admin.ts";
 import { launchCommand } from "./launch/admin.ts";
 import { recordCommands } from "./records/admin.ts";
 import { openStore } from "./roles/open-store.ts";
-import { sentenceOf } from "./sentence.ts";
+import { explainStartupError } from "./roles/startup-error.ts";
 import { sqliteFile } from "./store/sqlite.ts";
 import { webhookCommands } from "./webhooks/admin.ts";
 
@@ -53,7 +53,7 @@ async function run(command: Command, given: Given, config: Config): Promise<void
   if (command.opensNoStore) return print(await command.run(context, given));
   if (!config.databaseUrl) requireDatabase(command, resolve(dataDirectory));
   const store = await openStore(config, false).catch((error) => {
-    throw new Error(sentenceOf(error, config), { cause: error });
+    throw new Error(explainStartupError(error, config), { cause: error });
   });
   try {
     await print(await command.run({ ...context, store }, given));

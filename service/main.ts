@@ -6,7 +6,7 @@ import cluster from "node:cluster";
 import { parseArgs } from "node:util";
 import { readConfig } from "./config.ts";
 import { openLog, originsOnly } from "./log.ts";
-import { sentenceOf } from "./sentence.ts";
+import { explainStartupError } from "./roles/startup-error.ts";
 
 try {
   const config = readConfig({ ...process.env, ...flagsOf(process.argv.slice(2)) });
@@ -21,7 +21,7 @@ try {
     return startRoles(config, log);
   };
   await run().catch((error) => {
-    throw new Error(sentenceOf(error, config), { cause: error });
+    throw new Error(explainStartupError(error, config), { cause: error });
   });
 } catch (error) {
   process.stderr.write(`${originsOnly((error as Error).message)}\n`);

@@ -1,10 +1,10 @@
 // Converts a startup error to a sentence about what the operator must change.
 
-import type { Config } from "./config.ts";
+import type { Config } from "../config.ts";
 
 type SystemError = Error & { code?: string; path?: string; port?: number; errors?: Error[] };
 
-export function sentenceOf(
+export function explainStartupError(
   error: SystemError,
   config: Pick<Config, "dataDirectory" | "databaseUrl" | "port" | "host" | "metricsPort">,
 ): string {
