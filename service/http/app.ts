@@ -46,8 +46,9 @@ const allow = allowedMethods([
 ]).join(", ");
 
 /**
- * Fastify calls this function if a route has a Fastify schema. No route may have one, because our
- * own schemas check all input. Therefore, the function throws an error.
+ * Replaces Fastify's schema compilers, which take 100 ms and 3 MB to load. Fastify calls this
+ * function only if a route has a Fastify schema. No route has one, because our own schemas check
+ * all input.
  */
 const noSchema = () => {
   throw new Error("a route must not have a Fastify schema; our own schemas check its input");
