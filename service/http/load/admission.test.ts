@@ -40,6 +40,23 @@ describe("the number of create requests in progress", () => {
     first!.go();
     assert.equal(admission.findFull(), undefined);
   });
+
+  test("closes the connection of the slowest body, but only after one second", () => {
+    let nowMs = 0;
+    const onShed = () => assert.fail("nothing is refused");
+    const admission = openAdmission(2, onShed, () => nowMs);
+    const [slowest, slow, next] = [exchange(false), exchange(false), exchange(true)];
+    for (const { request, reply } of [slowest, slow]) {
+      admission.enter(request, reply, () => {});
+      admission.awaitBody(request, reply, () => {});
+    }
+    nowMs = 999;
+    assert.match(admission.findFull()!, /found 3 \(incomplete bodies: 2\)$/);
+    nowMs = 1000;
+    admission.enter(next.request, next.reply, () => {});
+    const isCut = [slowest, slow, next].map(({ request }) => request.raw.destroyed);
+    assert.deepEqual(isCut, [true, false, false]);
+  });
 });
 
 /**
@@ -47,7 +64,8 @@ describe("the number of create requests in progress", () => {
  * means that the body of the request has arrived.
  */
 function exchange(complete: boolean) {
-  const raw = Object.assign(new EventEmitter(), { complete, destroyed: false });
+  const socket = { destroy: () => Object.assign(raw, { destroyed: true }) };
+  const raw = Object.assign(new EventEmitter(), { complete, destroyed: false, socket });
   const closing = new EventEmitter();
   return {
     request: { raw } as unknown as FastifyRequest,

@@ -22,11 +22,11 @@ type AdmittedCreate = {
   sinceMs: number;
 };
 
-const newAdmittedCreate = (raw: IncomingMessage): AdmittedCreate => ({
+const newAdmittedCreate = (raw: IncomingMessage, sinceMs: number): AdmittedCreate => ({
   raw,
   isWorking: true,
   isOver: false,
-  sinceMs: performance.now(),
+  sinceMs,
 });
 
 declare module "fastify" {
@@ -41,6 +41,8 @@ declare module "fastify" {
  * closed to accept a new request.
  */
 const bodyMsMin = 1_000;
+
+const monotonicMs = () => performance.now();
 
 export type Admission = ReturnType<typeof openAdmission>;
 
@@ -61,8 +63,9 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
  * @param most the maximum number of admitted create requests, including requests whose bodies are
  *   still arriving
  * @param onShed called for each refused request
+ * @param clock returns milliseconds and never goes back
  */
-export function openAdmission(most: number, onShed: () => void) {
+export function openAdmission(most: number, onShed: () => void, clock = monotonicMs) {
   const limit = openLatencyLimit(most);
   /** The requests whose bodies are still arriving. The first has waited longest. */
   const awaitingBody = new Set<AdmittedCreate>();
@@ -74,14 +77,14 @@ export function openAdmission(most: number, onShed: () => void) {
     awaitingBody.delete(admitted);
     if (!admitted.isWorking) return;
     working--;
-    const nowMs = performance.now();
+    const nowMs = clock();
     if (statusCode === 200) limit.recordLatency(nowMs - admitted.sinceMs, nowMs);
   };
 
   /** Returns the message of the refusal if a new request would exceed a limit. */
   const findFull = (): string | undefined => {
     if (working >= limit.current()) return exceeded("create", limit.current(), working + 1);
-    if (inProgress < most || slowestOf(awaitingBody)) return undefined;
+    if (inProgress < most || slowestOf(awaitingBody, clock())) return undefined;
     return `${exceeded("create", most, inProgress + 1)} (incomplete bodies: ${awaitingBody.size})`;
   };
 
@@ -101,8 +104,8 @@ export function openAdmission(most: number, onShed: () => void) {
         onShed();
         return refuseTooMany(reply, full);
       }
-      if (inProgress >= most) cutOff(slowestOf(awaitingBody)!, awaitingBody);
-      const admitted = newAdmittedCreate(request.raw);
+      if (inProgress >= most) cutOff(slowestOf(awaitingBody, clock())!, awaitingBody);
+      const admitted = newAdmittedCreate(request.raw, clock());
       request.admitted = admitted;
       inProgress++;
       working++;
@@ -127,7 +130,7 @@ export function openAdmission(most: number, onShed: () => void) {
       if (admitted.isOver || admitted.isWorking) return;
       awaitingBody.delete(admitted);
       admitted.isWorking = true;
-      admitted.sinceMs = performance.now();
+      admitted.sinceMs = clock();
       working++;
     },
   };
@@ -137,10 +140,9 @@ export function openAdmission(most: number, onShed: () => void) {
  * Returns the request that has waited longest for its body, if it was admitted at least
  * {@link bodyMsMin} ago.
  */
-function slowestOf(awaitingBody: Set<AdmittedCreate>): AdmittedCreate | undefined {
+function slowestOf(awaitingBody: Set<AdmittedCreate>, nowMs: number): AdmittedCreate | undefined {
   const [oldest] = awaitingBody;
-  const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
-  return isSlow ? oldest : undefined;
+  return oldest && nowMs - oldest.sinceMs >= bodyMsMin ? oldest : undefined;
 }
 
 function cutOff(slow: AdmittedCreate, awaitingBody: Set<AdmittedCreate>): void {
