@@ -20,7 +20,7 @@ const newReferenceKey = () => newId(referenceKeyPattern);
  * Returns at most {@link keysTried} of the account's keys, newest first. If the account has no key,
  * generates its first key.
  */
-export async function findReferenceKeys(
+export async function ensureReferenceKeys(
   db: Kysely<Tables>,
   accountId: string,
   nowMs: number,

@@ -16,7 +16,7 @@ import {
   setPaused,
 } from "./endpoints.ts";
 import type { Targets } from "./guard.ts";
-import { readSigningKeys, rotateSigningKey, shownKey } from "./sign.ts";
+import { ensureSigningKeys, rotateSigningKey, shownKey } from "./sign.ts";
 
 const operator = () => ({ atMs: Date.now() });
 const account = { account: "ID" };
@@ -42,7 +42,7 @@ const ofEndpoints = (targets: Targets): Command[] => [
     options: account,
     run: async ({ store: { db } }, { options }) => ({
       endpoints: await listEndpoints(db, options.account!),
-      publicKeys: (await readSigningKeys(db, Date.now())).map(shownKey),
+      publicKeys: (await ensureSigningKeys(db, Date.now())).map(shownKey),
     }),
   },
   ...(["pause", "resume"] as const).map((word) => ({

@@ -28,7 +28,7 @@ import {
   threeLanes,
 } from "./lanes.ts";
 import { isTaken, type Send, type Sent } from "./send.ts";
-import { readSigningKeys, type SigningKey, signedHeaders } from "./sign.ts";
+import { ensureSigningKeys, type SigningKey, signedHeaders } from "./sign.ts";
 
 type DeliverParts = {
   store: Pick<Store, "db">;
@@ -141,7 +141,7 @@ async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promi
   const endpoints = rule.share(due, lane, inProgress, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
   // Reads the keys each time, because an operator can rotate them in another process.
-  const keys = await readSigningKeys(db, nowMs);
+  const keys = await ensureSigningKeys(db, nowMs);
   return (await claim(db, endpoints, nowMs)).map((one) => ({ ...one, keys }));
 }
 

@@ -33,7 +33,7 @@ export type SigningKey = {
 };
 
 /** Returns the service's valid signing keys, newest first. Generates a key if there is none. */
-export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
+export async function ensureSigningKeys(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
   const read = () =>
     db
       .selectFrom("webhook_keys")
@@ -59,7 +59,7 @@ export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promis
  * @returns the valid signing keys, newest first
  */
 export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
-  await readSigningKeys(db, nowMs);
+  await ensureSigningKeys(db, nowMs);
   await db.transaction().execute(async (transaction) => {
     const { id } = await transaction
       .selectFrom("webhook_keys")
@@ -73,7 +73,7 @@ export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promi
       .execute();
     await insertKey(transaction, Number(id) + 1).execute();
   });
-  return readSigningKeys(db, nowMs);
+  return ensureSigningKeys(db, nowMs);
 }
 
 /** Returns the key's entry in the list of public keys. */

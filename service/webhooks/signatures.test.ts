@@ -23,7 +23,7 @@ import {
 import { startDelivery } from "./deliver.ts";
 import { rotateSecret } from "./endpoints.ts";
 import { sender } from "./send.ts";
-import { readSigningKeys, rotateSigningKey } from "./sign.ts";
+import { ensureSigningKeys, rotateSigningKey } from "./sign.ts";
 
 const oracles: Record<string, (secret: string, delivery: Delivery) => unknown> = {
   standardwebhooks: (secret, { body, headers }) =>
@@ -74,7 +74,7 @@ test("two libraries and `verifyWebhook` reject a webhook if any part has changed
   const delivery = await deliver();
   const id = String(delivery.headers["webhook-id"]);
   for (const verify of Object.values(oracles)) verify(hook.secret, delivery);
-  const publicKey = (await readSigningKeys(store.db, now()))[0]!.publicKey;
+  const publicKey = (await ensureSigningKeys(store.db, now()))[0]!.publicKey;
   assert.equal((await verifyWebhook(delivery.body, delivery.headers, { publicKey })).id, id);
   const { secret } = hook;
   assert.equal((await verifyWebhook(delivery.body, delivery.headers, { secret })).id, id);
@@ -124,7 +124,7 @@ test("two libraries and `verifyWebhook` reject a webhook if any part has changed
 
 test("for a day after a rotation, deliveries are signed with both signing keys", async () => {
   const { hook, deliver } = await openHook();
-  const [old] = await readSigningKeys(store.db, now());
+  const [old] = await ensureSigningKeys(store.db, now());
   const takes = ({ body, headers }: Delivery, publicKey: string | string[]) =>
     verifyWebhook(body, headers, { publicKey, now: now() }).then(
       () => true,
@@ -145,13 +145,13 @@ test("for a day after a rotation, deliveries are signed with both signing keys",
   aheadMs = 86_400_000;
   assert.deepEqual(await taken(await deliver()), [true, false, true]);
   assert.deepEqual(
-    (await readSigningKeys(store.db, now())).map(({ publicKey }) => publicKey),
+    (await ensureSigningKeys(store.db, now())).map(({ publicKey }) => publicKey),
     [fresh!.publicKey],
   );
 });
 
 test("a second rotation of the signing key within a day invalidates the oldest key", async () => {
-  const [first] = await readSigningKeys(store.db, now());
+  const [first] = await ensureSigningKeys(store.db, now());
   const [second] = await rotateSigningKey(store.db, now());
   const keys = await rotateSigningKey(store.db, now());
   assert.equal(keys.length, 2);

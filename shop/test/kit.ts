@@ -11,7 +11,7 @@ import type { ServiceEvent } from "executable-address/client";
 import { readStatus } from "executable-address/status";
 import { findCredentials } from "../../service/accounts/account.ts";
 import { addOrigin } from "../../service/accounts/origins/origin-list.ts";
-import { findReferenceKeys } from "../../service/accounts/reference-keys.ts";
+import { ensureReferenceKeys } from "../../service/accounts/reference-keys.ts";
 import { listen } from "../../service/testing/app.ts";
 import { serveWorld } from "../../service/testing/app-on-chain.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
@@ -44,7 +44,7 @@ before(async () => {
   const { accountId, apiKey } = await served.server.newKey();
   service = { baseUrl: `http://127.0.0.1:${await listen(served.server)}/v1`, apiKey };
   const { db } = served.server.parts.store;
-  [referenceKey] = await findReferenceKeys(db, accountId, Date.now());
+  [referenceKey] = await ensureReferenceKeys(db, accountId, Date.now());
   const origin = "https://shop.example.com";
   await addOrigin(db, accountId, origin, { atMs: Date.now() });
   const { clientId } = await findCredentials(db, accountId);

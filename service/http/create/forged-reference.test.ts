@@ -12,7 +12,7 @@ import { proveEvent, type ServiceEvent, verifyWebhook } from "executable-address
 import { openShop, sqliteStore } from "executable-address-shop";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
-import { findReferenceKeys } from "../../accounts/reference-keys.ts";
+import { ensureReferenceKeys } from "../../accounts/reference-keys.ts";
 import { markWatches } from "../../events/mark.ts";
 import { observe } from "../../events/observe.ts";
 import { saveAnchor } from "../../follow/anchors.ts";
@@ -55,7 +55,7 @@ async function openScene(databaseUrl: string | undefined) {
   const { accountId, apiKey } = await service.newKey();
   await addOrigin(store.db, accountId, origin, { atMs: Date.now() });
   const { clientId } = await findCredentials(store.db, accountId);
-  const [referenceKey] = await findReferenceKeys(store.db, accountId, Date.now());
+  const [referenceKey] = await ensureReferenceKeys(store.db, accountId, Date.now());
   const receiver = await startReceiver();
   const { secret } = await addHook(store, accountId, receiver.url, ["address.executed"]);
   const send = sender("any", 5_000);

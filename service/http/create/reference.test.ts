@@ -8,7 +8,7 @@ import { findCredentials } from "../../accounts/account.ts";
 import { listAudit } from "../../accounts/audit.ts";
 import { allowReferences, rotateClientId } from "../../accounts/client-ids.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
-import { findReferenceKeys, rotateReferenceKey } from "../../accounts/reference-keys.ts";
+import { ensureReferenceKeys, rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
@@ -236,7 +236,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ]);
       assert.equal(one.body, two.body);
       const record = one.json();
-      const [key] = await findReferenceKeys(db, accountId, Date.now());
+      const [key] = await ensureReferenceKeys(db, accountId, Date.now());
       assert.equal(record.intent.salt, saltFor("order-6", key));
       const trust = { factory: service.parts.factory, accepts: () => true };
       assert.equal(verifyReference(record, "order-6", key, trust).address, record.address);
@@ -248,7 +248,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { db, accountId, server } = await shop();
       const intent = withoutSalt();
       const before = await create(server, "reference=order-7", intent);
-      const [old] = await findReferenceKeys(db, accountId, Date.now());
+      const [old] = await ensureReferenceKeys(db, accountId, Date.now());
       const { referenceKey } = (await rotateReferenceKey(db, accountId, { atMs: Date.now() }))!;
       assert.equal((await create(server, "reference=order-7", intent)).body, before.body);
       const { intent: later } = (await create(server, "reference=order-8", intent)).json();

@@ -4,7 +4,7 @@ import { timingSafeEqual } from "node:crypto";
 import { formatAddress } from "executable-address";
 import { referenceCharactersMax, saltFor, signatureFor } from "executable-address/reference";
 import { z } from "zod";
-import { findReferenceKeys } from "../../accounts/reference-keys.ts";
+import { ensureReferenceKeys } from "../../accounts/reference-keys.ts";
 import { once } from "../../flow/cache.ts";
 import { findByReference } from "../../store/owners.ts";
 import type { SaveOutcome } from "../../store/store.ts";
@@ -43,7 +43,7 @@ export async function parseReferenced(
   parts: Parts,
 ): Promise<NewIntent> {
   requireMayName(by);
-  const readKeys = once(() => findReferenceKeys(parts.store.db, by.accountId, parts.now()));
+  const readKeys = once(() => ensureReferenceKeys(parts.store.db, by.accountId, parts.now()));
   const created = await parseSalted(body, by, readKeys, parts);
   await verifySigned(created.address, by, readKeys, parts);
   return created;
@@ -54,7 +54,7 @@ export async function parseReferenced(
  * calls return the same keys. Called only if the request needs a derived salt or a check of its
  * signature.
  */
-type ReadKeys = () => ReturnType<typeof findReferenceKeys>;
+type ReadKeys = () => ReturnType<typeof ensureReferenceKeys>;
 
 /**
  * @throws {Refusal} 403 `forbidden` if the account does not accept references from its client ID

@@ -29,7 +29,7 @@ import {
   setPaused,
 } from "../../webhooks/endpoints.ts";
 import { urlCharactersMax } from "../../webhooks/guard.ts";
-import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
+import { ensureSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { foundText, Refusal } from "../errors.ts";
 import { parseInput, refuseIdempotencyKey } from "../input.ts";
@@ -113,7 +113,7 @@ function listed(parts: WebhookParts) {
       endpoints: (await listEndpoints(db, accountId)).map(shown),
       max: endpointsMax,
       types: [...eventTypes],
-      publicKeys: (await readSigningKeys(db, parts.now())).map(shownKey),
+      publicKeys: (await ensureSigningKeys(db, parts.now())).map(shownKey),
       chains: parts.chains.known.map(({ chainId, name, confirmations }) => ({
         chainId,
         name,

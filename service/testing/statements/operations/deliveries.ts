@@ -11,7 +11,7 @@ import {
   rotateSecret,
   setPaused,
 } from "../../../webhooks/endpoints.ts";
-import { readSigningKeys, rotateSigningKey } from "../../../webhooks/sign.ts";
+import { ensureSigningKeys, rotateSigningKey } from "../../../webhooks/sign.ts";
 import { accounts, began, endpointId } from "../account.ts";
 import { actor, type Operations, type World } from "./world.ts";
 
@@ -46,7 +46,7 @@ export function deliveries({ store, nowMs }: World): Operations {
     "webhooks: send a test event": () => addTestDelivery(db, endpointId, nowMs),
     "webhooks: list an endpoint's deliveries": () => listDeliveries(db, endpointId, 100),
     "webhooks: delete old deliveries": () => pruneDeliveries(db, nowMs + 10 ** 10),
-    "webhooks: read the signing keys": () => readSigningKeys(db, nowMs),
+    "webhooks: read the signing keys": () => ensureSigningKeys(db, nowMs),
     "webhooks: rotate the signing key": () => rotateSigningKey(db, nowMs),
     "webhooks: create, rotate, pause, and remove an endpoint": async () => {
       const targets = "any" as const;

@@ -1,6 +1,6 @@
 // The operations that set and search references, and the export of all records.
 
-import { findReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
+import { ensureReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
 import { findListed } from "../../../events/list-addresses.ts";
 import { findCreated, findNewestSeq } from "../../../store/find-records.ts";
 import { findByReference } from "../../../store/owners.ts";
@@ -24,7 +24,7 @@ export function references({ store, nowMs, crowd }: World): Operations {
       await findByReference(db, accounts.many, "same");
       await findListed(db, { accountId: accounts.many, address: Buffer.from(address!), nowMs });
       for (const isClientId of [false, true]) await name(address!, { isClientId });
-      await findReferenceKeys(db, accounts.many, nowMs);
+      await ensureReferenceKeys(db, accounts.many, nowMs);
       await rotateReferenceKey(db, accounts.many, actor);
     },
     "export: find one page of records": async () => {
