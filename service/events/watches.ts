@@ -67,9 +67,13 @@ export type NewEvent = {
 
 /**
  * Runs in the transaction that saves the events, so that each saved event has its webhook
- * deliveries.
+ * deliveries. `nowMs` is the time of the events.
  */
-export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
+export type OnEvents = (
+  transaction: Transaction<Tables>,
+  events: NewEvent[],
+  nowMs: number,
+) => Promise<void>;
 
 /**
  * Returns whether any address is due or waits for a block. If there is no such address, the
@@ -279,7 +283,7 @@ function saveSome(
       );
     }
     await addSums(transaction, sums);
-    if (kept.length > 0) await onEvents(transaction, kept);
+    if (kept.length > 0) await onEvents(transaction, kept, nowMs);
     return kept;
   });
 }

@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           now: () => nowMs,
           findReturns: returnsFinder(store.db, keccak),
           onFault,
-          onEvents: (transaction, saved) => enqueue(transaction, saved, nowMs),
+          onEvents: enqueue,
         },
         observed,
       );

@@ -90,7 +90,7 @@ async function openScene(databaseUrl: string | undefined) {
         publicUrl: "https://pay.example",
         findReturns: async () => [],
         onFault: (address, fault) => assert.fail(`${address}: ${fault}`),
-        onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),
+        onEvents: enqueue,
       },
       chain,
     );

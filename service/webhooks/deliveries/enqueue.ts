@@ -26,7 +26,7 @@ export const replaysMax = 1_000;
 export async function enqueue(
   transaction: Transaction<Tables>,
   events: readonly NewEvent[],
-  nowMs = Date.now(),
+  nowMs: number,
 ): Promise<void> {
   const accounts = [...new Set(events.map(({ accountId }) => accountId))];
   const endpoints = await transaction

@@ -50,11 +50,10 @@ export function observer({ store, nowMs, crowd }: World): Operations {
       moves: { payments: [], returns: [] },
       readAgainAtMs: 1,
     }));
-    const onEvents = (tx: Parameters<typeof enqueue>[0], events: Parameters<typeof enqueue>[1]) =>
-      enqueue(tx, events, nowMs);
     const anchor = (await findAnchor(db, chains.many))!;
     await saveObservations(db, observations, {
-      ...{ chainId: chains.many, anchor, publicUrl: "https://x.example", nowMs, onEvents },
+      ...{ chainId: chains.many, anchor, publicUrl: "https://x.example", nowMs },
+      onEvents: enqueue,
     });
   };
   return {
