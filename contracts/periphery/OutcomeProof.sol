@@ -42,8 +42,8 @@ contract OutcomeProof {
     }
 
     error WrongHeader(bytes32 wanted, bytes32 found);
-    error MalformedHeader(uint256 fields);
-    error MalformedAccount(uint256 fields);
+    error MalformedHeader(uint256 least, uint256 found);
+    error MalformedAccount(uint256 wanted, uint256 found);
     /// @notice The chain or the oracle does not know the hash of the block, or has forgotten it.
     error BlockHashUnknown(uint256 blockNumber);
 
@@ -86,7 +86,9 @@ contract OutcomeProof {
         bytes memory key = abi.encodePacked(keccak256(abi.encodePacked(vault)));
         bytes memory value = TrieProof.traverse(fields[STATE_ROOT].readBytes32(), key, proof);
         Memory.Slice[] memory account = value.decodeList();
-        if (account.length != ACCOUNT_FIELDS) revert MalformedAccount(account.length);
+        if (account.length != ACCOUNT_FIELDS) {
+            revert MalformedAccount(ACCOUNT_FIELDS, account.length);
+        }
         Fate fate = Outcome.fateOf(account[CODE_HASH].readBytes32());
         return Proven(fate, fields[NUMBER].readUint256(), fields[TIMESTAMP].readUint256());
     }
@@ -97,7 +99,9 @@ contract OutcomeProof {
 
     function _fieldsOf(bytes memory header) private pure returns (Memory.Slice[] memory fields) {
         fields = header.decodeList();
-        if (fields.length < HEADER_FIELDS_MIN) revert MalformedHeader(fields.length);
+        if (fields.length < HEADER_FIELDS_MIN) {
+            revert MalformedHeader(HEADER_FIELDS_MIN, fields.length);
+        }
     }
 
     function _known(uint256 number, bytes32 hash) private pure returns (bytes32) {
