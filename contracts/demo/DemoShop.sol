@@ -3,10 +3,7 @@ pragma solidity 0.8.37;
 
 import {ExecutableCaller} from "../periphery/ExecutableCaller.sol";
 import {Call, Intent} from "../src/IPaymentFactory.sol";
-
-interface IToken {
-    function transferFrom(address from, address to, uint256 amount) external returns (bool);
-}
+import {IERC20} from "../src/Vault.sol";
 
 /// @notice A shop for local chains. It takes payments for orders in one token, after the payer has
 /// approved the shop.
@@ -63,7 +60,7 @@ contract DemoShop is ExecutableCaller {
     }
 
     function _take(uint256 orderId, uint256 amount) private {
-        if (!IToken(token).transferFrom(msg.sender, address(this), amount)) {
+        if (!IERC20(token).transferFrom(msg.sender, address(this), amount)) {
             revert PaymentFailed(msg.sender, amount);
         }
         emit Paid(orderId, msg.sender, amount);

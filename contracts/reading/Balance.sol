@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-interface IERC20 {
-    function balanceOf(address account) external view returns (uint256);
-}
+import {IERC20} from "../src/Vault.sol";
 
 /// @notice The holder and the token of a requested balance. The zero address means native coin.
 struct Holder {
