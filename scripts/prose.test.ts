@@ -59,6 +59,13 @@ describe("prose", () => {
     assert.deepEqual(found("It is read a second\n time"), ["a second time"]);
   });
 
+  test("the prose check finds a comment that begins with What or Who", () => {
+    const starts = (text: string) =>
+      findPhrases({ ...passage(text), kind: "comments" }).map(({ found }) => found.trim());
+    assert.deepEqual(starts("What a transaction did."), ["What"]);
+    assert.deepEqual(starts("The result of a transaction."), []);
+  });
+
   test("the prose check allows the same words in their usual meaning", () => {
     const usual = [
       "The error says what is wrong.",

@@ -48,6 +48,12 @@ const patterns: Readonly<Record<string, RegExp>> = {
     /\b(?:goes? by|bears? out|borne out|came to)\b|\bever so\b/gi,
 };
 
+/** A comment that begins like a question is a fragment, but a heading of a page can be one. */
+const patternsOfComments: typeof patterns = {
+  ...patterns,
+  "What, Who at the beginning: a noun or a verb": /^ ?(?:What|Who|Whom|Whose)\b(?![^.]*\?)/g,
+};
+
 /** The code in a template literal, which may contain one more level of braces and templates. */
 const inner = String.raw`\x60(?:[^\x60{}]|\{[^{}]*\})*\x60`;
 const inTemplate = String.raw`\$\{(?:[^{}\x60]|${inner}|\{[^{}]*\})*\}`;
@@ -158,11 +164,12 @@ export function readProse(): Passage[] {
 
 /** Finds each phrase of a passage that a pattern matches. */
 export const findPhrases = (passage: Passage): Phrase[] =>
-  Object.entries(patterns).flatMap(([pattern, expression]) =>
-    [...plain(passage.text).replace(/\s+/g, " ").matchAll(expression)].map(([found]) => ({
-      ...passage,
-      ...{ pattern, found },
-    })),
+  Object.entries(passage.kind === "comments" ? patternsOfComments : patterns).flatMap(
+    ([pattern, expression]) =>
+      [...plain(passage.text).replace(/\s+/g, " ").matchAll(expression)].map(([found]) => ({
+        ...passage,
+        ...{ pattern, found },
+      })),
   );
 
 /** Returns a generator of numbers from 0 to 1 that depend only on the seed (mulberry32). */

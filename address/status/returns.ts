@@ -50,7 +50,7 @@ export const returnTimes = [
   "after_unpausing",
 ] as const;
 
-/** Who can trigger a return. */
+/** The parties that can trigger a return. */
 export const returnTriggers = [
   "executor",
   "executor_if_listed",
@@ -99,7 +99,7 @@ export const moneyReturn = object({
    */
   notBefore: orNull(count),
   /**
-   * Who can trigger the return:
+   * The party that can trigger the return:
    *
    * - `executor`: the service's executor returns the money automatically.
    * - `executor_if_listed`: the executor returns the money if the service lists the token and the

@@ -24,8 +24,9 @@ type Settlement = Cost & {
 };
 
 /**
- * What a transaction did at one address. Addresses are lower case, and amounts are in base units of
- * `token`. For an execution, `amount` and `left` are the balances before and after the calls.
+ * The outcome of a transaction at one address. Addresses are lowercase, and amounts are in base
+ * units of `token`. For an execution, `amount` and `left` are the balances before and after the
+ * calls.
  */
 export type VaultOutcome =
   | { kind: "executed"; vault: Hex; token: Hex; amount: bigint; left: bigint }

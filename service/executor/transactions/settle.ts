@@ -286,9 +286,10 @@ async function computeUpdates(
 }
 
 /**
- * What happened to one address. `returned` means that the transaction tried to return a reported
- * token. `executed` means that the intent was executed, or that another executor closed the address
- * first. `replaced` means that a zero-value transfer was mined instead of the jobs' transaction.
+ * The result of a transaction for one address. `returned` is the result of every attempt to return
+ * a reported token, successful or not. `executed` means that the intent was executed, or that
+ * another executor closed the address first. `replaced` means that a zero-value transfer was mined
+ * instead of the jobs' transaction.
  */
 type AddressResult =
   | { kind: "returned" | "executed" | "recovered" | "replaced" }
@@ -314,7 +315,7 @@ function findResult(
   return { kind: "failed", reason: "reverted_on_chain" };
 }
 
-/** Returns the addresses of a batch's items, lower case; empty if `data` is not a batch. */
+/** Returns the addresses of a batch's items, lowercase; empty if `data` is not a batch. */
 function decodeBatchVaults(data: Hex, factory: Hex): Hex[] {
   if (!data.startsWith(batchSelector)) return [];
   return decodeFactoryCalls(data, factory).map((call) => {

@@ -28,7 +28,7 @@ type Draft = {
   at: string;
   amount: string;
   receiver: string;
-  /** Who receives late and excess payments. Empty until the user has chosen. */
+  /** The recipient of late and excess payments. Empty until the user has chosen. */
   owner: Owner | "";
   recovery: string;
   span: string;
