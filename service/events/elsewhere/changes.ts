@@ -51,27 +51,27 @@ export const elsewhereMax = 32;
  * return, the first event is `address.reverted`. The other payments and returns on this chain are
  * then reported again.
  *
- * @param before the payments and returns that earlier events reported, on all other chains
+ * @param reported the payments and returns that earlier events reported, by chain
  * @param upTo the newest block of chain `chainId` that has enough confirmations
  */
 export function compareElsewhere(
-  before: ReportedElsewhere,
+  reported: ReportedElsewhere,
   { chainId, upTo }: { chainId: number; upTo: number },
   moves: MovesElsewhere,
 ): { changes: ChangeElsewhere[]; known: ReportedElsewhere } {
   const about = { kind: "elsewhere" as const, chainId };
   const payments = moves.payments.filter((each) => each.chainId === chainId);
   const returns = moves.returns.filter((each) => each.chainId === chainId);
-  const { paid, returned } = before[chainId] ?? { paid: [], returned: [] };
+  const { paid, returned } = reported[chainId] ?? { paid: [], returned: [] };
   const present = new Set([...payments.map(keyOf), ...returns.map(returnKeyOf)]);
   if ([...paid, ...returned].some((key) => !present.has(key))) {
-    const { [chainId]: _, ...others } = before;
+    const { [chainId]: _, ...others } = reported;
     const again = compareElsewhere(others, { chainId, upTo }, moves);
     return { ...again, changes: [{ ...about, type: "address.reverted" }, ...again.changes] };
   }
   const isDeep = ({ blockNumber }: { blockNumber: number }) => blockNumber <= upTo;
-  const paidNow = admit(countOf(before, "paid"), paid, payments, keyOf, isDeep);
-  const admitted = admit(countOf(before, "returned"), returned, returns, returnKeyOf, isDeep);
+  const paidNow = admit(countOf(reported, "paid"), paid, payments, keyOf, isDeep);
+  const admitted = admit(countOf(reported, "returned"), returned, returns, returnKeyOf, isDeep);
   const hashes = [...new Set(admitted.map(({ transactionHash }) => transactionHash))];
   // All amounts that a transaction sent back are in the same event.
   const returnedNow = returns.filter(({ transactionHash }) => hashes.includes(transactionHash));
@@ -79,7 +79,7 @@ export function compareElsewhere(
     changes: [
       ...paidNow.map(
         ({ isSmall: _, isLookalike: __, claim: ___, chainId: ____, ...place }, index) => {
-          const isLast = countOf(before, "paid") + index + 1 === elsewhereMax;
+          const isLast = countOf(reported, "paid") + index + 1 === elsewhereMax;
           const payment = { ...place, kind: "other_chain" as const, isLate: false, isLast };
           return { ...about, type: "address.payment" as const, payment };
         },
@@ -92,7 +92,7 @@ export function compareElsewhere(
       })),
     ],
     known: {
-      ...before,
+      ...reported,
       [chainId]: {
         paid: [...paid, ...paidNow.map(keyOf)],
         returned: [...returned, ...returnedNow.map(returnKeyOf)],
@@ -105,8 +105,8 @@ export function compareElsewhere(
 const returnKeyOf = ({ transactionHash, token }: MovedElsewhere) =>
   `${transactionHash.slice(2, 14)}.${token.slice(2, 14).toLowerCase()}`;
 
-const countOf = (known: ReportedElsewhere, of: keyof Reported): number =>
-  Object.values(known).reduce((sum, each) => sum + each[of].length, 0);
+const countOf = (known: ReportedElsewhere, kind: keyof Reported): number =>
+  Object.values(known).reduce((sum, each) => sum + each[kind].length, 0);
 
 /**
  * Returns the items to report now. Such an item is new and has enough confirmations. It must also
