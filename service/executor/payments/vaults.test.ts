@@ -35,12 +35,12 @@ type Balances = Record<number, number>;
 
 /** Returns the result of contracts/reading/Probe.sol. */
 function probe(data: Hex, balances: Balances): Hex {
-  const holders = data.slice(probeData([]).length).match(/.{128}/g) ?? [];
-  const holdings = holders.map((holder) => {
-    const index = jobs.findIndex(({ address }) => address === `0x${holder.slice(24, 64)}`);
+  const pairs = data.slice(probeData([]).length).match(/.{128}/g) ?? [];
+  const holdings = pairs.map((pair) => {
+    const index = jobs.findIndex(({ address }) => address === `0x${pair.slice(24, 64)}`);
     return [0, 0, 1, balances[index] ?? 0].map(word).join("");
   });
-  return `0x${[1, 100, 96, holders.length].map(word).join("")}${holdings.join("")}`;
+  return `0x${[1, 100, 96, pairs.length].map(word).join("")}${holdings.join("")}`;
 }
 
 /** Examines the jobs with one endpoint for each item of `shown`. */
