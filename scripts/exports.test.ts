@@ -22,7 +22,7 @@ const exported: Record<string, string> = {
   "executable-address/client/internal": `
     ServiceError address apiKeyFormat clientIdFormat deliveryIdPattern endpointIdPattern
     eventIdPattern findRecord fits integer measuredBalancesMax pingMs proveSimulation
-    publicKeyPrefix readMessages refuseUnknown secretPrefix sleep within`,
+    publicKeyPrefix readMessages refuseUnknown secretPrefix sleep termsOffsets within`,
   "executable-address/proof/internal": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `

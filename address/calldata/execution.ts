@@ -20,9 +20,10 @@ import {
 import { withWriter } from "../abi/writer.ts";
 import { gather, InvalidError, noFaults, throwFaults } from "../errors.ts";
 import type { Call, Intent } from "../intent/intent.ts";
+import { callOffsets } from "../intent/layout.ts";
 import { readCall, type TermsOptions } from "../intent/parse.ts";
 import { decodeTerms, encodeTerms } from "../intent/terms.ts";
-import { callPlaces, catchTooLong, writeCall } from "../intent/write.ts";
+import { catchTooLong, writeCall } from "../intent/write.ts";
 import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import {
   batchSelector,
@@ -164,7 +165,7 @@ export function encodeCall(call: Call, options: { readonly keccak?: Keccak } = {
     const written = raw && catchTooLong(faults, "args", () => writeCall(context, raw));
     throwFaults(faults);
     const { selector } = readFunction(faults, written!.function, cache)!;
-    const args = writer.view.getUint32(callPlaces.args + 28);
+    const args = writer.view.getUint32(callOffsets.args + 28);
     const length = writer.view.getUint32(args + 28);
     const calldata = new Uint8Array(4 + length);
     calldata.set(fromHex(selector));

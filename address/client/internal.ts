@@ -1,4 +1,4 @@
-// `executable-address/client/internal`: parts of the client that `executable-address-element`,
+// `executable-address/client/internal`: parts of the library that `executable-address-element`,
 // `executable-address-shop`, and the service use. The names may change in any release. Each of
 // these packages therefore requires one exact version of the library. Other programs should use
 // `executable-address/client`.
@@ -11,6 +11,7 @@ export {
   endpointIdPattern,
   eventIdPattern,
 } from "../ids.ts";
+export { termsOffsets } from "../intent/layout.ts";
 export { address, fits, integer } from "../shape.ts";
 export { proveSimulation } from "./answers.ts";
 export { ServiceError } from "./errors.ts";

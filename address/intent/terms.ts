@@ -26,6 +26,7 @@ import { parseFactory } from "../derive.ts";
 import { type Fault, InvalidError, noFaults, throwFaults } from "../errors.ts";
 import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import type { Call, Hex, Intent } from "./intent.ts";
+import { callOffsets, termsOffsets } from "./layout.ts";
 import { type TermsOptions, useIntent } from "./parse.ts";
 import {
   callsMax,
@@ -68,25 +69,20 @@ function decodeIntent(terms: Uint8Array, factory: Hex, keccak: Keccak): Intent {
     throw new InvalidError([{ path: [], code: "terms_too_long", message }]);
   }
   const reader = newReader(terms, getCache(keccak));
-  const start = take(reader, 32);
-  takeOffset(reader, start, 0);
-  const at = take(reader, 7 * 32);
-  const token = takeAddress(reader, at, "token");
+  take(reader, termsOffsets.token);
+  takeOffset(reader, 0, 0);
+  take(reader, termsOffsets.end - termsOffsets.token);
+  const token = takeAddress(reader, termsOffsets.token, "token");
   throwIf(reader, tokenFault(token), "token");
-  const amount = readWord(reader.view, at + 32);
+  const amount = readWord(reader.view, termsOffsets.amount);
   throwIf(reader, amount === 0n ? zeroAmount : undefined, "amount");
-  takeOffset(reader, at + 64, at);
+  takeOffset(reader, termsOffsets.calls, termsOffsets.token);
   const calls = takeCalls(reader);
-  const expirationTimestamp = takeInteger(
-    reader,
-    at + 96,
-    "expirationTimestamp",
-    leastExpirationTimestamp,
-  );
-  const recovery = takeAddress(reader, at + 128, "recovery");
+  const expirationTimestamp = takeInteger(reader, "expirationTimestamp", leastExpirationTimestamp);
+  const recovery = takeAddress(reader, termsOffsets.recovery, "recovery");
   throwIf(reader, recoveryFault(recovery, token, factory), "recovery");
-  const salt = toHex(terms.subarray(at + 160, at + 192));
-  const chainId = takeInteger(reader, at + 192, "chainId", leastChainId);
+  const salt = toHex(terms.subarray(termsOffsets.salt, termsOffsets.chainId));
+  const chainId = takeInteger(reader, "chainId", leastChainId);
   takeEnd(reader);
   return { token, amount: String(amount), calls, expirationTimestamp, recovery, salt, chainId };
 }
@@ -100,8 +96,12 @@ function takeAddress(reader: Reader, at: number, field: string): Hex {
   return address ?? malformed(reader, "expected 12 zero bytes before an address", field);
 }
 
-function takeInteger(reader: Reader, at: number, field: string, least: number): number {
-  const value = readSmall(reader.view, at);
+function takeInteger(
+  reader: Reader,
+  field: "expirationTimestamp" | "chainId",
+  least: number,
+): number {
+  const value = readSmall(reader.view, termsOffsets[field]);
   if (value !== undefined && value >= least) return value;
   return throwFault(reader, { code: "out_of_range", message: integerRange(least) }, field);
 }
@@ -127,18 +127,18 @@ function takeCalls(reader: Reader): Call[] {
 }
 
 function takeCall(reader: Reader): Call {
-  const at = take(reader, 4 * 32);
-  const target = takeAddress(reader, at, "target");
-  throwIf(reader, targetFault(reader.bytes, at), "target");
+  const at = take(reader, callOffsets.end);
+  const target = takeAddress(reader, at + callOffsets.target, "target");
+  throwIf(reader, targetFault(reader.bytes, at + callOffsets.target), "target");
   reader.path.push("function");
-  takeOffset(reader, at + 32, at);
+  takeOffset(reader, at + callOffsets.signature, at);
   const signature = takeBytes(reader);
-  takeOffset(reader, at + 64, at);
+  takeOffset(reader, at + callOffsets.names, at);
   const names = takeBytes(reader);
   const found = parseFunction(reader, signature, names);
   reader.path.pop();
   reader.path.push("args");
-  takeOffset(reader, at + 96, at);
+  takeOffset(reader, at + callOffsets.args, at);
   const args = takeArguments(reader, found);
   reader.path.pop();
   return { target, function: found.text, args };

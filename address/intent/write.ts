@@ -9,6 +9,7 @@ import { type AbiType, termsBytesMax } from "../abi/type.ts";
 import { reserve, TooLong, type Writer, writeArgument, writeBytes } from "../abi/writer.ts";
 import { addFault, addFaults, describeType, type Fault, type Faults } from "../errors.ts";
 import type { Call, Hex, Intent } from "./intent.ts";
+import { callOffsets, termsOffsets } from "./layout.ts";
 import {
   integerRange,
   leastChainId,
@@ -47,29 +48,14 @@ type Context = {
   readonly listCautions?: ((found: AbiFunction) => readonly Fault[]) | undefined;
 };
 
-/** The fields' offsets in the terms. Before the first field, `abi.encode` writes the word 0x20. */
-const places = {
-  token: 32,
-  amount: 64,
-  calls: 96,
-  expirationTimestamp: 128,
-  recovery: 160,
-  salt: 192,
-  chainId: 224,
-  end: 256,
-} as const;
-
-/** Offsets from the beginning of a call. The strings and the bytes follow these four words. */
-export const callPlaces = { target: 0, signature: 32, names: 64, args: 96, end: 128 } as const;
-
 /**
  * Writes the terms of `raw` and returns the valid fields. Checks fields in the order of the spec.
  */
 export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Partial<Intent> {
   const { writer } = context;
-  reserve(writer, places.end);
-  writer.view.setUint32(28, places.token);
-  writer.view.setUint32(places.calls + 28, places.end - places.token);
+  reserve(writer, termsOffsets.end);
+  writer.view.setUint32(28, termsOffsets.token);
+  writer.view.setUint32(termsOffsets.calls + 28, termsOffsets.end - termsOffsets.token);
   const token = writeToken(context, raw.token);
   const fields = {
     token,
@@ -103,7 +89,7 @@ function writeAddressField(
 }
 
 function writeToken(context: Context, value: unknown): Hex | undefined {
-  const token = writeAddressField(context, value, places.token, "token");
+  const token = writeAddressField(context, value, termsOffsets.token, "token");
   return token && acceptUnless(context, token, tokenFault(token), "token");
 }
 
@@ -113,7 +99,7 @@ function writeRecovery(
   token: Hex | undefined,
   factory: Hex,
 ): Hex | undefined {
-  const recovery = writeAddressField(context, raw.recovery, places.recovery, "recovery");
+  const recovery = writeAddressField(context, raw.recovery, termsOffsets.recovery, "recovery");
   return (
     recovery && acceptUnless(context, recovery, recoveryFault(recovery, token, factory), "recovery")
   );
@@ -138,7 +124,7 @@ function writeAmount(context: Context, value: unknown): string | undefined {
   const amount = readInteger(faults, value, 256, false);
   faults.path.pop();
   if (amount === undefined) return undefined;
-  writeInteger(writer.view, places.amount, amount);
+  writeInteger(writer.view, termsOffsets.amount, amount);
   return acceptUnless(context, value as string, value === "0" ? zeroAmount : undefined, "amount");
 }
 
@@ -152,7 +138,7 @@ function writeSmall(
   const value = raw[field];
   if (value === undefined) return undefined;
   if (Number.isSafeInteger(value) && (value as number) >= least && !Object.is(value, -0)) {
-    writeInteger(context.writer.view, places[field], value as number);
+    writeInteger(context.writer.view, termsOffsets[field], value as number);
     return value as number;
   }
   const wanted = integerRange(least);
@@ -179,7 +165,7 @@ function writeSmall(
 function writeSalt(context: Context, value: unknown): Hex | undefined {
   if (value === undefined) return undefined;
   const right = typeof value === "string" && value.length === 66 && value.startsWith("0x");
-  if (right && writeHex(value, context.writer.bytes, places.salt))
+  if (right && writeHex(value, context.writer.bytes, termsOffsets.salt))
     return value.toLowerCase() as Hex;
   if (typeof value !== "string")
     addFault(
@@ -236,20 +222,20 @@ export function catchTooLong<T>(faults: Faults, field: string, write: () => T): 
 
 export function writeCall(context: Context, raw: RawCall): Call | undefined {
   const { faults, writer, cache } = context;
-  const start = reserve(writer, callPlaces.end);
-  const target = writeAddressField(context, raw.target, start + callPlaces.target, "target");
+  const start = reserve(writer, callOffsets.end);
+  const target = writeAddressField(context, raw.target, start + callOffsets.target, "target");
   if (target)
-    acceptUnless(context, target, targetFault(writer.bytes, start + callPlaces.target), "target");
+    acceptUnless(context, target, targetFault(writer.bytes, start + callOffsets.target), "target");
   faults.path.push("function");
   const found = raw.function === undefined ? undefined : readFunction(faults, raw.function, cache);
   if (found && context.listCautions) addFaults(faults, context.listCautions(found));
   faults.path.pop();
   if (!found) return undefined;
-  writer.view.setUint32(start + callPlaces.signature + 28, writer.at - start);
+  writer.view.setUint32(start + callOffsets.signature + 28, writer.at - start);
   writeBytes(writer, found.signatureBytes);
-  writer.view.setUint32(start + callPlaces.names + 28, writer.at - start);
+  writer.view.setUint32(start + callOffsets.names + 28, writer.at - start);
   writeBytes(writer, found.namesBytes);
-  writer.view.setUint32(start + callPlaces.args + 28, writer.at - start);
+  writer.view.setUint32(start + callOffsets.args + 28, writer.at - start);
   const args = raw.args && writeArguments(context, found.parameters, raw.args, found.headBytes);
   if (!target || !args) return undefined;
   return { target, function: found.text, args };

@@ -1,8 +1,9 @@
-// Derives the columns of a record that lists, totals, and searches use. Their values come from the
-// record's terms (the encoded intent). No other file relies on the position of a field in the
-// terms. Records are verified from their terms, not from these columns.
+// Derives the columns of a record for lists, totals, and searches. Their values come from the
+// record's terms (the encoded intent). Records are verified from their terms, not from these
+// columns.
 
 import { collectorAddress, decodeTerms, InvalidError, requestedAmount } from "executable-address";
+import { termsOffsets } from "executable-address/client/internal";
 
 /** `token` has 20 bytes, and `amount` is decimal. */
 export type RecordColumns = {
@@ -13,18 +14,20 @@ export type RecordColumns = {
 };
 
 /**
- * Extracts the columns. All terms begin with the same eight words of 32 bytes (spec/terms.md):
- * 0x20 ‖ token ‖ amount ‖ calls ‖ expiration ‖ recovery ‖ salt ‖ chainId.
+ * Extracts the columns without decoding the terms. All terms begin with the same eight words of 32
+ * bytes. The last 8 bytes of the words `chainId` and `expirationTimestamp` contain their values,
+ * which are at most 2^53 - 1.
  *
  * @throws {RangeError} if the terms are shorter than 256 bytes (eight words)
  */
 export function deriveColumns(terms: Uint8Array): RecordColumns {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);
+  const { token, amount, expirationTimestamp, chainId } = termsOffsets;
   return {
-    chainId: Number(bytes.readBigUInt64BE(248)),
-    token: bytes.subarray(44, 64),
-    amount: String(BigInt(`0x${bytes.toString("hex", 64, 96)}`)),
-    expirationSeconds: Number(bytes.readBigUInt64BE(152)),
+    chainId: Number(bytes.readBigUInt64BE(chainId + 24)),
+    token: bytes.subarray(token + 12, token + 32),
+    amount: String(BigInt(`0x${bytes.toString("hex", amount, amount + 32)}`)),
+    expirationSeconds: Number(bytes.readBigUInt64BE(expirationTimestamp + 24)),
   };
 }
 
