@@ -7,6 +7,7 @@ import { describeValue, refuseUnknown } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeNewIntent } from "../intent/new-intent.ts";
 import { makeRecord } from "../record.ts";
+import { fits, hash } from "../shape.ts";
 import { type SentMoney, sentMoney } from "../status/sent.ts";
 import { expectAddress, proveRecord, shaped } from "./answers.ts";
 import type { Call, CallOptions } from "./call.ts";
@@ -105,8 +106,8 @@ function proveSalted(
   requested: Omit<Intent, "salt">,
   trust: Trust,
 ): AddressRecord {
-  const salt = (answer as { intent?: { salt?: Hex } } | null)?.intent?.salt;
-  if (typeof salt !== "string" || !/^0x[0-9a-f]{64}$/.test(salt))
+  const salt = (answer as { intent?: { salt?: unknown } } | null)?.intent?.salt;
+  if (!fits(hash, salt))
     throw new UnprovenError(`salt: expected 32 bytes of hex, found ${describeValue(salt)}`);
   const { address } = makeRecord({ ...requested, salt }, trust);
   return proveRecord(answer, address, trust);

@@ -3,6 +3,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { formatAddress } from "executable-address";
 import { referenceCharactersMax, saltFor, signatureFor } from "executable-address/reference";
+import { hash } from "executable-address/shapes";
 import { z } from "zod";
 import { ensureReferenceKeys } from "../../accounts/reference-keys.ts";
 import { once } from "../../flow/cache.ts";
@@ -181,10 +182,7 @@ export const createInput = z.strictObject({
     .describe("Allows a reference that another address of the account already has."),
   signature: z
     .string()
-    .regex(
-      /^0x[0-9a-f]{64}$/,
-      "expected 0x and 64 lowercase hex digits, as returned by signatureFor",
-    )
+    .regex(hash.pattern!, "expected 0x and 64 lowercase hex digits, as returned by signatureFor")
     .optional()
     .describe(
       "The HMAC-SHA256 of the address and the reference under the account's newest reference " +
