@@ -149,5 +149,9 @@ const slugOf = (text: string): string =>
 const plain = (markdown: string): string =>
   markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[`*]/g, "");
 
+/**
+ * Escapes text for elements and for attributes in double quotes. The service's preview.ts has its
+ * own function, because neither this folder nor the service may import code of the other.
+ */
 const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
