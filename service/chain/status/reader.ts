@@ -122,9 +122,12 @@ async function readBlock({ chainId, rpc }: StatusChain, number: number) {
 }
 
 /**
- * Reads the statuses of `subjects` at `block`, in order. Makes 3 calls for up to `pairsPerCallMax`
- * addresses. If an address has code, makes more calls to read its events. Returns an error in place
- * of a status that cannot be read.
+ * Reads the statuses of `subjects` at `block`, in order. Returns an error in place of a status that
+ * cannot be read.
+ *
+ * Makes two calls for up to `pairsPerCallMax` addresses: one reads the balances, and one reads the
+ * block again. Makes one more call for each token that `countOnce` tests. If an address has code,
+ * makes more calls to read its events.
  *
  * @throws {ChainUnavailable} if the chain cannot be read, or no longer contains `block` after the
  *   read

@@ -148,8 +148,11 @@ const traceMsMax = 2000;
 const retryMs = hourMs;
 
 /**
- * Returns the gas that each address used, according to the endpoints' traces. Returns undefined if
- * too few endpoints agree.
+ * Returns the gas that each address used, according to the endpoints' traces.
+ *
+ * Returns undefined without a request if there is only one vault, or if too few endpoints returned
+ * a trace within the last hour. Also returns undefined if too few endpoints agree, or if the trace
+ * does not match the vaults or `gasUsed`.
  */
 export async function readGasUsed(
   { parts, memory, view }: TracePass,
