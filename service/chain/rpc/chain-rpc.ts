@@ -52,14 +52,14 @@ export function openChainRpc(
   const names = endpoints.map(({ name }) => name).join(" or ");
   const source = `${chain ? `chain ${chain.chainId}` : "the chain"} (${names})`;
   const heads = openHeads((method, params) => rpc.request(method, params), now, source);
-  const rpc: ChainRpc = { request: requester(endpoints), heads };
+  const rpc: ChainRpc = { request: requester(endpoints, now), heads };
   return rpc;
 }
 
-function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
+function requester(endpoints: readonly Endpoint[], now: () => number): ChainRpc["request"] {
   const records = endpoints.map(openRecord);
   const isBack = ({ failedAtMs }: EndpointRecord) =>
-    failedAtMs !== undefined && performance.now() - failedAtMs < standBackMs;
+    failedAtMs !== undefined && now() - failedAtMs < standBackMs;
   return async (method, params) => {
     let refusal: CallError | undefined;
     let failure: unknown;
@@ -75,7 +75,7 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
         const kind = classifyError(method, refusal);
         if (kind === "reverted" || refusal.code === invalidParameters) break;
       } catch (error) {
-        recordFailedAt(record, performance.now());
+        recordFailedAt(record, now());
         failure = error;
       }
     }

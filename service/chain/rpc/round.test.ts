@@ -208,6 +208,26 @@ test("openChainRpc calls the next endpoint while the first is rate-limited", opt
   seen.resolve();
 });
 
+test("openChainRpc calls an endpoint last for 15 s after its failure", options, async (t) => {
+  let [nowMs, asked] = [0, 0];
+  const answer = () => {
+    asked++;
+    return 500;
+  };
+  const manners = [{ method: balance.method, answer }, undefined];
+  const urls = await Promise.all(manners.map((manner) => serve(t, manner)));
+  const rpc = openChainRpc(urls, () => nowMs);
+  const timesAsked = async () => {
+    assert.equal(await rpc.request(balance.method, []), "0x7");
+    return asked;
+  };
+  assert.equal(await timesAsked(), 1);
+  nowMs = 14_999;
+  assert.equal(await timesAsked(), 1);
+  nowMs = 15_000;
+  assert.equal(await timesAsked(), 2);
+});
+
 describe("opening a view of the chain", options, () => {
   for (const open of ["openView", "openNewView"] as const) {
     test(`${open} does not wait for a late endpoint`, async (context) => {
