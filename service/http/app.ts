@@ -14,8 +14,9 @@ import type { Intents } from "./dashboard/addresses.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds, setHeader } from "./headers.ts";
 import { parseJsonBody, refuseFields } from "./input.ts";
-import { addresses, mine } from "./lists/addresses.ts";
+import { addresses, mine, openAddressPages, type ShowPage } from "./lists/addresses.ts";
 import { accountEvent, accountEvents } from "./lists/events.ts";
+import { openSearches, type SearchInTurn } from "./lists/turn.ts";
 import { type Admission, admitCreates, refuseEarly } from "./load/admission.ts";
 import { openServer } from "./load/connections.ts";
 import { lookup } from "./lookup/lookup.ts";
@@ -94,14 +95,22 @@ export function buildApp(parts: Parts): FastifyInstance {
   if (contact) mount(app, metrics, securityTxtPath, { GET: securityTxt(parts, contact) });
   const statuses = openStatuses(parts);
   const intents = { check: openCheck(parts), create: openCreate(parts) };
-  const work = { statuses, intents, creates };
+  const searchInTurn = openSearches(parts);
+  const showPage = openAddressPages(parts, searchInTurn);
+  const work = { statuses, intents, creates, searchInTurn, showPage };
   app.register(async (scope) => mountApi(scope, parts, work), { prefix: apiPrefix });
-  mountDashboard(app, parts, statuses, intents);
+  mountDashboard(app, parts, work);
   mountPages(app, parts, statuses);
   return app;
 }
 
-type Work = { statuses: Statuses; intents: Intents; creates: Admission };
+type Work = {
+  statuses: Statuses;
+  intents: Intents;
+  creates: Admission;
+  searchInTurn: SearchInTurn;
+  showPage: ShowPage;
+};
 
 /**
  * Mounts the operations of spec/service.md §4. For a public operation, a GET request may contain
@@ -139,7 +148,7 @@ function addDescribed(operation: Operation, route: Route): Route {
 /** The handler of each operation. */
 function openRoutes(
   parts: Parts,
-  { statuses, intents, creates }: Work,
+  { statuses, intents, creates, searchInTurn, showPage }: Work,
 ): Record<OperationId, Route> {
   return {
     createAddress: create(creates, intents.create, parts),
@@ -152,8 +161,8 @@ function openRoutes(
     reportSent: sent(parts, statuses),
     streamStatus: events(parts, statuses),
     findOwnAddress: mine(parts),
-    listAddresses: addresses(parts),
-    listEvents: accountEvents(parts),
+    listAddresses: addresses(parts, showPage),
+    listEvents: accountEvents(parts, searchInTurn),
     findEvent: accountEvent(parts),
     ...webhookRoutes(parts),
     listChains: chains(parts),

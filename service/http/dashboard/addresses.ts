@@ -12,7 +12,7 @@ import type { CheckIntent } from "../create/check.ts";
 import { type CreateRecord, parseCreateQuery } from "../create/create.ts";
 import { foundText, jsonType, toRefusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
-import { listInput, showPage } from "../lists/addresses.ts";
+import { listInput, type ShowPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/read.ts";
 import type { FoundStatus } from "./answers.ts";
@@ -26,12 +26,12 @@ export type Intents = { check: CheckIntent; create: CreateRecord };
 
 export function mountAddresses(
   app: FastifyInstance,
-  parts: Parts,
   { check, create }: Intents,
+  showPage: ShowPage,
 ): void {
   app.get("/addresses", async (request): Promise<AddressPage> => {
     const { address: addresses, ...query } = parseInput(pageInput, request.query);
-    return showPage(parts, requireAccountId(request), { ...query, addresses }, request);
+    return showPage(requireAccountId(request), { ...query, addresses }, request);
   });
 
   app.post("/check", async (request, reply) => {

@@ -14,6 +14,7 @@ import { requireAccountId } from "../authorize/authorize.ts";
 import { foundOrigin, noStore, Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
 import { refuseFields } from "../input.ts";
+import type { ShowPage } from "../lists/addresses.ts";
 import { takeOrRefuse } from "../load/rate-limit.ts";
 import { type Operation, type OperationId, operations, toUrl } from "../openapi/operations.ts";
 import { findLocalNode } from "../pages/local-node.ts";
@@ -37,11 +38,12 @@ declare module "fastify" {
 
 const bodyBytesMax = 16 * 1024;
 
+type Work = { statuses: Statuses; intents: Intents; showPage: ShowPage };
+
 export function mountDashboard(
   app: FastifyInstance,
   parts: Parts,
-  statuses: Statuses,
-  intents: Intents,
+  { statuses, intents, showPage }: Work,
 ): void {
   const metered = (scope: FastifyInstance) =>
     scope.addHook("onRoute", (route) => {
@@ -80,7 +82,7 @@ export function mountDashboard(
         mountAccount(own, parts);
         mountCredentials(own, parts);
         mountOrigins(own, parts);
-        mountAddresses(own, parts, intents);
+        mountAddresses(own, intents, showPage);
         mountStatuses(own, parts, statuses);
         mountWebhooks(own, parts);
         mountMoney(own, parts);

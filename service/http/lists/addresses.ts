@@ -19,7 +19,7 @@ import { foundText, Refusal } from "../errors.ts";
 import { addressDigits, addressOf, integerInput, parseQuery, timeInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { searchInTurn } from "./turn.ts";
+import type { SearchInTurn } from "./turn.ts";
 
 const referenceInput = z
   .string()
@@ -77,29 +77,29 @@ type PageQuery = z.output<typeof listInput> & {
   addresses?: { from: Buffer; to: Buffer } | undefined;
 };
 
-/**
- * Returns one page of the account's addresses. Only one search per account reads the database at a
- * time (turn.ts).
- */
-export async function showPage(
-  parts: Parts,
+/** Returns one page of the account's addresses. */
+export type ShowPage = (
   accountId: string,
   query: PageQuery,
   request: FastifyRequest,
-): Promise<AddressPage> {
-  const { items, next } = await searchInTurn(parts, request, accountId, (turn) =>
-    listAddresses(parts.store.db, { ...query, accountId, nowMs: parts.now(), turn }),
-  );
-  const shown = items.map((item) => itemJson(item, parts));
-  return { items: shown, next: next ? formatCursor(next) : null };
-}
+) => Promise<AddressPage>;
 
-export function addresses(parts: Parts): Route {
+export const openAddressPages =
+  (parts: Parts, searchInTurn: SearchInTurn): ShowPage =>
+  async (accountId, query, request) => {
+    const { items, next } = await searchInTurn(request, accountId, (turn) =>
+      listAddresses(parts.store.db, { ...query, accountId, nowMs: parts.now(), turn }),
+    );
+    const shown = items.map((item) => itemJson(item, parts));
+    return { items: shown, next: next ? formatCursor(next) : null };
+  };
+
+export function addresses(parts: Parts, showPage: ShowPage): Route {
   return {
     before: [apiKeyOnly(parts)],
     async handler(request) {
       const query = parseQuery(listInput, request);
-      return showPage(parts, request.caller!.accountId, query, request);
+      return showPage(request.caller!.accountId, query, request);
     },
   };
 }

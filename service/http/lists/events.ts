@@ -11,7 +11,7 @@ import { foundText, jsonType, Refusal } from "../errors.ts";
 import { integerInput, parseQuery } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { searchInTurn } from "./turn.ts";
+import type { SearchInTurn } from "./turn.ts";
 
 export const eventsInput = z.strictObject({
   cursor: z
@@ -31,14 +31,14 @@ export const eventsInput = z.strictObject({
     .describe("Returns only events of these types, separated by commas."),
 });
 
-export function accountEvents(parts: Parts): Route {
+export function accountEvents(parts: Parts, searchInTurn: SearchInTurn): Route {
   return {
     before: [apiKeyOnly(parts)],
     async handler(request, reply) {
       const { cursor = 0, limit, types } = parseQuery(eventsInput, request);
       const { accountId } = request.caller!;
       const query = { accountId, after: cursor, limit: limit + 1, types };
-      const { rows, until } = await searchInTurn(parts, request, accountId, (turn) =>
+      const { rows, until } = await searchInTurn(request, accountId, (turn) =>
         listEvents(parts.store.db, { ...query, turn }),
       );
       const page = rows.slice(0, limit);

@@ -30,16 +30,11 @@ const longSearchesMax = 3;
  */
 const windowsPerToken = 400;
 
-/**
- * The queue of each account. If the cache evicts a queue in use, the account's next search uses a
- * new queue.
- */
-const queues = new LRUCache({
-  max: 10_000,
-  memoMethod: (_accountId: string) => ({ run: openGate(1), longSearches: 0 }),
-});
+/** The maximum number of accounts whose queue is kept. */
+const queuesMax = 10_000;
 
 type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
+type Queue = { run: ReadQueue; longSearches: number };
 
 /**
  * Calls `search` with the function `turn`. `search` must read each window through `turn`. After the
@@ -48,13 +43,30 @@ type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
  * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many of the account's long
  *   searches are pending; 429 `rate_limited` if their rate limit is exceeded
  */
-export async function searchInTurn<Found>(
+export type SearchInTurn = <Found>(
+  request: FastifyRequest,
+  accountId: string,
+  search: (turn: ReadQueue) => Promise<Found>,
+) => Promise<Found>;
+
+/** Opens the queues of one server. */
+export function openSearches(parts: SearchParts): SearchInTurn {
+  // If the cache evicts a queue in use, the account's next search uses a new queue.
+  const queues = new LRUCache({
+    max: queuesMax,
+    memoMethod: (_accountId: string): Queue => ({ run: openGate(1), longSearches: 0 }),
+  });
+  return (request, accountId, search) =>
+    searchInTurn(parts, queues.memo(accountId), request, accountId, search);
+}
+
+async function searchInTurn<Found>(
   { accounts: { limiter } }: SearchParts,
+  queue: Queue,
   { raw }: FastifyRequest,
   accountId: string,
   search: (turn: ReadQueue) => Promise<Found>,
 ): Promise<Found> {
-  const queue = queues.memo(accountId);
   let windows = 0;
   let isLong = false;
   const admit = async () => {
