@@ -42,9 +42,9 @@ const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst:
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
 /**
- * Limits, per network, the attempts from browsers that have a cookie. This burst is smaller than
- * the queue for known browsers (http/dashboard/sign-in.ts). Therefore, a burst from a single
- * network cannot fill the queue.
+ * Limits each network's attempts from browsers that have a cookie. The queue for known browsers
+ * (http/dashboard/hashing.ts) has more places than `burst`, so one network's burst cannot fill the
+ * queue.
  */
 const perDeviceNetwork: Policy = {
   name: "sign-in-device-network",
@@ -62,11 +62,11 @@ type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
  * attempt is allowed. Otherwise, `waitMs` is the time until the next attempt is allowed, in
  * milliseconds.
  *
- * An allowed attempt must wait until its password is hashed. Known and unknown browsers have
- * separate queues (http/dashboard/sign-in.ts). `isKnown` is true if the browser has a valid cookie,
- * and the limits for cookies allow the attempt. In the queue for known browsers, accounts take
- * turns, so `turnOf` is the account's email. In the queue for unknown browsers, networks take
- * turns, so `turnOf` is the client's network.
+ * Even an allowed attempt may have to wait in a queue before its password is hashed. Known and
+ * unknown browsers have separate queues (http/dashboard/hashing.ts). `isKnown` is true if the
+ * browser has a valid cookie and the limits for cookies allow the attempt. In the queue for known
+ * browsers, accounts take turns, so `turnOf` is the account's email. In the queue for unknown
+ * browsers, networks take turns, so `turnOf` is the client's network.
  */
 export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { describe, test } from "node:test";
-import { openHashing } from "./sign-in.ts";
+import { openHashing } from "./hashing.ts";
 
 /**
  * Opens the hashing queue with simulated hashes. A test completes the started hashes with the
