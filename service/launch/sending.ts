@@ -57,7 +57,8 @@ class NotSent extends StepError {}
 /**
  * Returns a `request` function that sends transactions reliably. `eth_sendRawTransaction` stores
  * the transaction, sends it, and waits until it is mined. The result is the hash of the mined
- * version, which can have a higher fee.
+ * version, which can have a higher fee. For the wallet, `eth_getTransactionCount` returns a nonce
+ * above all nonces of its mined transactions.
  */
 export function journaled(sending: Sending): ChainRpc["request"] {
   const { request, journal } = sending;

@@ -1,6 +1,9 @@
-// Keeps one record per endpoint, with the endpoint's health, newest block, penalty points, and
-// refused requests. Only this module changes a record. Other modules read records, and call this
-// module to report events. pace.ts contains the rate limits.
+// Keeps records of endpoints: health, newest block, penalty points, and refused requests. Only this
+// module changes a record. Other modules read records, and call this module to report events.
+// pace.ts contains the rate limits.
+//
+// Each network, relay group, and `ChainRpc` opens its own records. So a process can have several
+// records of the same endpoint.
 //
 // A record does not contain the last block whose logs the endpoint returned. follow/memory.ts
 // stores this block (`FollowMemory.shown`), because a reorganization can remove the block.

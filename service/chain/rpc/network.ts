@@ -41,7 +41,7 @@ import { agreed, comparableBlock, type View, viewOf } from "./view.ts";
 
 export type Network = {
   /**
-   * Asks every endpoint for its newest block.
+   * Asks the endpoints that {@link takeWilling} returns for their newest blocks.
    * @throws {ChainUnavailable} if no endpoint is on this chain
    */
   openView(): Promise<View>;
