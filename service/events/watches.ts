@@ -387,8 +387,8 @@ async function nextPosition(
 
 /**
  * Postpones the next read of addresses whose status could not be read. Skips an address if it was
- * observed or marked in the meantime. A mark resets `readings` to 0 and
- * can increase `marked_block`.
+ * observed or marked in the meantime. A mark resets `readings` to 0, and can increase
+ * `marked_block`.
  */
 export async function postponeWatches(
   db: Kysely<Tables>,

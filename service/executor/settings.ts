@@ -1,5 +1,5 @@
-// Defines the settings of the executor: the settings of each chain, and the tuning that
-// is the same for all chains.
+// Defines the settings of the executor: the settings of each chain, and the tuning that is the same
+// for all chains.
 
 import type { Hex } from "executable-address";
 import { executionGasMax } from "../chain/execution-gas.ts";
