@@ -15,6 +15,7 @@ import {
   type Call,
   parseLog,
 } from "./rpc/json-rpc.ts";
+import { quorumOf } from "./rpc/network.ts";
 import { agreed, comparableText, readAnswers } from "./rpc/view.ts";
 
 /**
@@ -79,7 +80,7 @@ export async function compareEndpoints(
   const abilities = await Promise.all(
     endpoints.map((endpoint, index) => readAbilities(endpoint, blocks[index]?.number, factory)),
   );
-  const quorum = Math.min(2, urls.length);
+  const quorum = quorumOf(urls.length);
   const agreements = calls.map(({ method }, place) => {
     const texts = lists.map((list) => list?.[place] && comparable(method, list[place]));
     return { method, texts, places: agreed(texts, quorum) };

@@ -10,6 +10,7 @@ import { readBringKey } from "../chain/bring.ts";
 import { type Chain, readChains } from "../chain/chains.ts";
 import { libraryRpc } from "../chain/proof.ts";
 import { type ChainRpc, openChainRpc } from "../chain/rpc/chain-rpc.ts";
+import { quorumOf } from "../chain/rpc/network.ts";
 import type { Config } from "../config.ts";
 import { feePolicyOf } from "../executor/money/fees.ts";
 import { compareReceipts } from "../executor/transactions/receipt.ts";
@@ -128,7 +129,7 @@ const receiptReader =
         return undefined;
       }
     });
-    const { found } = compareReceipts(await Promise.all(answers), Math.min(2, clients.length));
+    const { found } = compareReceipts(await Promise.all(answers), quorumOf(clients.length));
     return typeof found === "string" ? undefined : found;
   };
 

@@ -114,8 +114,8 @@ async function openView(
   return viewOf(state, { head, order, quorum, isWhole: found.length >= expected });
 }
 
-/** Returns the number of endpoints that must agree. */
-const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
+/** Returns how many of `count` endpoints or relays must agree. */
+export const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
 /** Removes endpoints that answered much later than a quorum of endpoints. */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {

@@ -4,6 +4,7 @@
 import type { Hex } from "executable-address";
 import { keccak256 } from "viem/utils";
 import type { Call } from "../../chain/rpc/json-rpc.ts";
+import { quorumOf } from "../../chain/rpc/network.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { RelayAnswer, Relays } from "../../chain/rpc/relays.ts";
 import { max, min } from "../../flow/bigint.ts";
@@ -231,7 +232,7 @@ export async function broadcast(
     (kind) => kind === "replacement_underpriced" || kind === "fee_too_low",
   ).length;
   if (underpriced >= (count > 0 ? 2 : view.quorum)) memory.prices.underpriced.add(id);
-  const quorum = count > 0 ? Math.min(2, count) : view.quorum;
+  const quorum = count > 0 ? quorumOf(count) : view.quorum;
   const { hopeless } = memory.sending;
   const overGas = refusals.filter((kind) => kind === "over_block_gas").length;
   if (overGas < quorum || overGas <= answered / 2) hopeless.delete(id);
