@@ -110,7 +110,7 @@ async function requestGasUse(
     const answers = await client.ask([variant], callMsMax);
     if (typeof answers === "string") return undefined;
     const answer = answers[0]!;
-    if (isVariantRefused(answer) && index < variants.length - 1) continue;
+    if (isVariantRefused(simulateMethod, answer) && index < variants.length - 1) continue;
     if ("error" in answer && classifyError(simulateMethod, answer.error) === "no_method") {
       recordWithoutGasUse(client.record, pass.parts.clock() + missingMs);
       return undefined;

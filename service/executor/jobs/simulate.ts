@@ -237,7 +237,8 @@ async function requestVariant(
     const calls = group.map((index) => selectVariants(index)[variant]!);
     const answers = await client.ask(calls, timeoutMs);
     const isLast = variant === selectVariants(group[0]!).length - 1;
-    if (typeof answers === "string" || isLast || !answers.some(isVariantRefused)) return answers;
+    if (typeof answers === "string" || isLast) return answers;
+    if (!answers.some((answer) => isVariantRefused(calls[0]!.method, answer))) return answers;
     recordVariantRefused(client.record, variant);
   }
 }
@@ -316,8 +317,8 @@ const overrideBalance = (from: Hex, balance: bigint, needed: bigint) => ({
 });
 
 /** Returns whether the node does not accept this variant of the call. */
-export function isVariantRefused(answer: Answer): boolean {
+export function isVariantRefused(method: string, answer: Answer): boolean {
   if ("result" in answer) return false;
-  const kind = classifyError("eth_estimateGas", answer.error);
+  const kind = classifyError(method, answer.error);
   return kind === "invalid_parameters" || kind === "no_funds";
 }
