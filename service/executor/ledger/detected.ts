@@ -25,7 +25,7 @@ import { type Fence, fenced } from "./lease.ts";
  * The maximum number of payments per commit. Commits must be short, because requests that create
  * addresses wait for them.
  */
-const paymentsMax = 50;
+const paymentsPerCommitMax = 50;
 
 /**
  * `isGap` is true if too few endpoints returned the logs. The executor then reads all balances.
@@ -51,14 +51,14 @@ export async function savePayments(
 ): Promise<void> {
   const { chainId } = fence;
   const keep = async (transaction: Transaction<Tables>, at: number) => {
-    const some = payments.slice(at, at + paymentsMax);
+    const some = payments.slice(at, at + paymentsPerCommitMax);
     await wakeJobs(transaction, chainId, distinctOf(some), dueSeconds);
     const misdirected = await saveOwnPayments(transaction, chainId, some);
     await keepMisdirected(transaction, chainId, misdirected);
     const found = await savePaymentsElsewhere(
       transaction,
       chainId,
-      agreed.slice(at, at + paymentsMax),
+      agreed.slice(at, at + paymentsPerCommitMax),
     );
     if (found.length === 0) return;
     const paid = distinctOf(found);
@@ -74,7 +74,11 @@ export async function savePayments(
     );
   };
   let at = 0;
-  for (; Math.max(payments.length, agreed.length) - at > paymentsMax; at += paymentsMax) {
+  for (
+    ;
+    Math.max(payments.length, agreed.length) - at > paymentsPerCommitMax;
+    at += paymentsPerCommitMax
+  ) {
     const from = at;
     await fenced(db, fence, (transaction) => keep(transaction, from));
   }
