@@ -22,9 +22,7 @@ export const nothingMoved: Moved = { paid: "0", executed: "0", returned: "0" };
  */
 export function movedOf({ token, balance, execution, recoveries }: AddressStatus): Moved {
   const isOfToken = (each: { token: string }) => isSame(each.token, token);
-  const returned = recoveries
-    .filter(isOfToken)
-    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+  const returned = sumOf(recoveries.filter(isOfToken));
   const executed = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
   return {
     paid: `${BigInt(balance) + executed + returned}`,
@@ -32,6 +30,9 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
     returned: `${returned}`,
   };
 }
+
+export const sumOf = (amounts: readonly { amount: string }[]): bigint =>
+  amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 
 /**
  * The fields of a daily sum. The amounts are in base units, and the counts are numbers of

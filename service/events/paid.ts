@@ -4,7 +4,7 @@
 import { type Hex, zeroAddress } from "executable-address";
 import { type AddressStatus, type EventReference, isSame } from "executable-address/status";
 import type { EventType, Payment, PaymentNews } from "executable-address/webhook";
-import { movedOf } from "./money.ts";
+import { movedOf, sumOf } from "./money.ts";
 import { paymentsMax, type StoredPayment } from "./payments.ts";
 
 export type Paid = {
@@ -125,9 +125,6 @@ function computeUnexplained(status: AddressStatus, seen: readonly StoredPayment[
   );
   return { token: BigInt(movedOf(status).paid) - explained, coin: sumOf(coins) };
 }
-
-const sumOf = (amounts: readonly { amount: string }[]): bigint =>
-  amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 
 /**
  * Finds new payments whose amounts an earlier event already reported. The transfer logs of these

@@ -13,6 +13,7 @@ import { lowerAddress } from "../../flow/lower-address.ts";
 import { togetherBy } from "../../flow/together.ts";
 import { statementRows } from "../../store/statement-rows.ts";
 import type { Tables } from "../../store/tables.ts";
+import { sumOf } from "../money.ts";
 
 export type AddressOf = { address: Hex; chainId: number };
 
@@ -243,6 +244,3 @@ function greatestOf(transfers: readonly MovedElsewhere[]): Hex | null {
   );
   return greatest?.transactionHash ?? null;
 }
-
-const sumOf = (amounts: readonly { amount: string }[]) =>
-  amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
