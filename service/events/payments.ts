@@ -242,9 +242,30 @@ export async function readPayments(
 }
 
 /**
- * Returns the stored payments on all chains except `chainId` by lowercase address. Includes only
- * payments whose logs a quorum of endpoints returned. For each chain, the oldest payment comes
- * first.
+ * Returns the rows of {@link readPaymentsElsewhere}.
+ * @param addresses at most `statementRows.costly`
+ */
+export const selectElsewhere = (
+  db: Kysely<Tables>,
+  chainId: number,
+  addresses: readonly Uint8Array[],
+) =>
+  db
+    .selectFrom("payments")
+    .selectAll()
+    .where("address", "in", addresses)
+    .where("chain_id", "<>", chainId)
+    .where("is_agreed", "=", 1)
+    .orderBy("address")
+    .orderBy("chain_id")
+    .orderBy("block_number")
+    .orderBy("log_index")
+    .execute();
+
+/**
+ * Returns the stored payments of each address on all chains except `chainId`. The map's keys are
+ * lowercase addresses. Includes only payments whose logs a quorum of endpoints returned. For each
+ * chain, the oldest payment comes first.
  */
 export async function readPaymentsElsewhere(
   db: Kysely<Tables>,
@@ -253,17 +274,7 @@ export async function readPaymentsElsewhere(
   keccak: Keccak,
 ): Promise<Map<Hex, PaymentElsewhere[]>> {
   const rows = await inGroups(addresses, statementRows.costly, (some) =>
-    db
-      .selectFrom("payments")
-      .selectAll()
-      .where("address", "in", some)
-      .where("chain_id", "<>", chainId)
-      .where("is_agreed", "=", 1)
-      .orderBy("address")
-      .orderBy("chain_id")
-      .orderBy("block_number")
-      .orderBy("log_index")
-      .execute(),
+    selectElsewhere(db, chainId, some),
   );
   const found = rows.map((row) => ({ row, address: toHex(row.address) }));
   const byAddress = Map.groupBy(found, ({ address }) => address);

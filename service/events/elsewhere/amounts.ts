@@ -14,6 +14,7 @@ import { togetherBy } from "../../flow/together.ts";
 import { statementRows } from "../../store/statement-rows.ts";
 import type { Tables } from "../../store/tables.ts";
 import { sumOf } from "../money.ts";
+import { selectElsewhere } from "../payments.ts";
 
 export type AddressOf = { address: Hex; chainId: number };
 
@@ -126,17 +127,7 @@ export function elsewhereFinder(
         Buffer.from(fromHex(key)),
       );
       const [transfers, balances] = await Promise.all([
-        db
-          .selectFrom("payments")
-          .select(["address", "chain_id", "token", "amount", "transaction_hash", "block_number"])
-          .where("address", "in", keys)
-          .where("chain_id", "<>", requests[0]!.chainId)
-          .where("is_agreed", "=", 1)
-          .orderBy("address")
-          .orderBy("chain_id")
-          .orderBy("block_number")
-          .orderBy("log_index")
-          .execute(),
+        selectElsewhere(db, requests[0]!.chainId, keys),
         db
           .selectFrom("balances")
           .selectAll()
