@@ -7,12 +7,19 @@ import { eventTypes } from "executable-address/webhook";
 import { exchange, startApp, type TestApp, testChains } from "../../testing/app.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";
 import { codesOf, document, documentedCodes, judgeAs, judgeEvent } from "../../testing/openapi.ts";
-import { intentPaths, writeEvent } from "../../testing/openapi-answers.ts";
+import {
+  intentPaths,
+  newClientId,
+  origin,
+  strange,
+  writeEvent,
+} from "../../testing/openapi-answers.ts";
 import { addTestDelivery } from "../../webhooks/deliveries/enqueue.ts";
 import { addEndpoint } from "../../webhooks/endpoints.ts";
 import { buildApp } from "../app.ts";
 import { statuses } from "../errors.ts";
 import { createMetrics } from "../metrics.ts";
+import { type Operation, operations } from "./operations.ts";
 
 let world: World;
 let service: TestApp;
@@ -50,6 +57,25 @@ test("spec/openapi.json documents exactly the existing routes and methods", asyn
     );
   }
   await app.close();
+});
+
+/** Returns the code of the refusal if a credential is missing or has the wrong kind. */
+async function refusalOf({ method, path }: Operation, headers: Record<string, string>) {
+  const url = `/v1${path.replace("{address}", strange).replace("{id}", "x")}`;
+  const response = await service.app.inject({ method, url, headers });
+  return [401, 403].includes(response.statusCode) ? response.json().error.code : undefined;
+}
+
+test("each operation refuses exactly the credentials that it does not describe", async () => {
+  const clientId = { "x-client-id": await newClientId(service), origin };
+  for (const [id, operation] of Object.entries<Operation>(operations)) {
+    const { credentials } = operation;
+    const isPublic = credentials.length === 0;
+    const isOpen = isPublic || credentials.includes("clientId");
+    const found = [await refusalOf(operation, {}), await refusalOf(operation, clientId)];
+    const expected = [isPublic ? undefined : "unauthorized", isOpen ? undefined : "forbidden"];
+    assert.deepEqual(found, expected, id);
+  }
 });
 
 describe("spec/openapi.json", () => {
