@@ -4,6 +4,8 @@ import { after, describe, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import type { SentMoney } from "executable-address/client";
 import { topicOf, transferTopic } from "executable-address/status";
+import { memoryLimiter } from "../../accounts/limits.ts";
+import { internalPolicies } from "../../accounts/policies.ts";
 import { openExecutorClient } from "../../executor/client.ts";
 import { takeLease } from "../../executor/ledger/lease.ts";
 import { reportedPerAccountDay } from "../../executor/ledger/reported-tokens.ts";
@@ -61,6 +63,22 @@ describe("POST /v1/address/{address}/sent", () => {
     }
     assert.deepEqual(codes.slice(0, 10), Array(10).fill(200));
     assert.ok(codes.slice(10).includes(429), codes.join());
+  });
+
+  test("returns 503 `chain_unavailable` for many requests about one chain", async () => {
+    const { address } = await openRecord();
+    const busy = await startApp({ store, chains: server.parts.chains });
+    const { accounts } = busy.parts;
+    // The clock does not advance, so the limit admits no more requests during the test.
+    accounts.limiter = memoryLimiter(() => 0);
+    const { reportsOnChain } = internalPolicies;
+    for (let at = 0; at < reportsOnChain.burst - 1; at++)
+      await accounts.limiter.take(`${reportsOnChain.name} ${chainId}`, reportsOnChain);
+    await sentTo(address, { token: plain }, busy);
+    const response = await report(address, { token: plain }, busy);
+    assert.equal(response.statusCode, 503, response.body);
+    assert.equal(response.json().error.code, "chain_unavailable");
+    await busy.app.close();
   });
 
   test("returns `unknown_transaction` for a hash that is not on the chain", async () => {
