@@ -21,6 +21,7 @@ import {
   toQuantity,
 } from "executable-address/status";
 import { LRUCache } from "lru-cache";
+import { recalled } from "../flow/cache.ts";
 import { openGate } from "../flow/gate.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused, ChainUnavailable } from "./rpc/json-rpc.ts";
@@ -40,6 +41,8 @@ export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<Serve
  */
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
+type Made = { served: ServedProof; disputed: boolean };
+
 /**
  * The maximum number of cached proofs, and of addresses with cached payments. A cached proof needs
  * only one request to the node, which reads the block. http/proof/proof.test.ts counts the
@@ -57,7 +60,8 @@ type ProvedChain = {
 
 export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prove {
   const inTurn = openGate(runningMax);
-  const answers = new LRUCache<string, Promise<ServedProof>>({ max: answersMax });
+  // A disputed list of payments may be incomplete, and the node may report more payments later.
+  const recall = recalled<Made>(answersMax, ({ disputed }) => !disputed);
   const paid = new LRUCache<Hex, PaymentsUpTo>({ max: answersMax });
   const ask = libraryRpc(rpc);
   const recordOf = ({ intent }: StatusSubject): AddressRecord =>
@@ -69,30 +73,24 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
       const block = typeof wanted === "number" ? `block ${wanted}` : `${wanted} block`;
       throw new ProofError("unproved", `the node has no ${block}`);
     }
-    const key = `${subject.address} ${found.hash}`;
-    const known = answers.get(key);
-    if (known) return known;
     const options = { rpcs: [ask], factory, keccak };
     const block = { ...found, chainId, head: found.number };
-    const forget = () => answers.delete(key);
-    const made = inTurn(async () => {
+    const make = async () => {
       const record = recordOf(subject);
       const proof = await proveAt(record, block, options);
       const paid = await whoPaid(record, block, options).catch((error) => {
         if (!(error instanceof ProofError) || chainFault(error)) throw error;
         return { payments: [], omitted: 0, disputed: true };
       });
-      // The list of payments may be incomplete, and the node may report more payments later. So
-      // this answer is not cached.
-      if (paid.disputed) forget();
-      const { payments, omitted } = paid;
-      return { ...proof, payments, paymentsOmitted: omitted };
-    }).catch((error) => {
-      forget();
-      throw chainFault(error) ?? error;
-    });
-    answers.set(key, made);
-    return made;
+      const { payments, omitted, disputed } = paid;
+      return { served: { ...proof, payments, paymentsOmitted: omitted }, disputed };
+    };
+    const { served } = await recall(`${subject.address} ${found.hash}`, () =>
+      inTurn(make).catch((error) => {
+        throw chainFault(error) ?? error;
+      }),
+    );
+    return served;
   };
 
   /**

@@ -15,16 +15,18 @@ export function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
 }
 
 /**
- * Returns a function that caches up to `max` results of `ask` by `key`. Failures are not cached.
+ * Returns a function that caches up to `max` results of `ask` by `key`. Does not cache failures and
+ * results that `isKept` refuses, but simultaneous requests share them.
  */
-export function recalled<Found>(max: number) {
+export function recalled<Found>(max: number, isKept: (found: Found) => boolean = () => true) {
   const answers = new LRUCache<string, Promise<Found>>({ max });
   return (key: string, ask: () => Promise<Found>): Promise<Found> => {
     const known = answers.get(key);
     if (known) return known;
     const asked = ask();
     answers.set(key, asked);
-    asked.catch(() => answers.delete(key));
+    const forget = () => answers.delete(key);
+    asked.then((found) => isKept(found) || forget(), forget);
     return asked;
   };
 }
