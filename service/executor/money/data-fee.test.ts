@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type DataFee, isFree, mergeDataFees, unknownDataFee } from "./fees.ts";
+import { type DataFee, isFree, mergeDataFees, unknownDataFee } from "./data-fee.ts";
 
 const known: DataFee = { ...unknownDataFee, perByte: 7n };
 const weigh = (...bounds: bigint[]) => mergeDataFees(known, bounds, { quorum: 2, nowMs: 1000 });

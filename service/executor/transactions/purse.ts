@@ -9,22 +9,24 @@ import { max } from "../../flow/bigint.ts";
 import { lowerMedian, upperMedian } from "../../flow/median.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import {
-  boundNextBaseFee,
-  computeCost,
   type DataFee,
   dataFeeCall,
+  isFree,
+  mergeDataFees,
+  parseDataFee,
+  unknownDataFee,
+} from "../money/data-fee.ts";
+import {
+  boundNextBaseFee,
+  computeCost,
   type Fee,
   feeHistoryCall,
   findDemandedPrice,
   gasPriceCall,
-  isFree,
-  mergeDataFees,
-  parseDataFee,
   parseNextBaseFee,
   parsePriorityFee,
   type Size,
   suggestFee,
-  unknownDataFee,
 } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 

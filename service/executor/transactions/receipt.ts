@@ -17,7 +17,7 @@ import { explainRevert } from "../../chain/simulation/revert.ts";
 import { hourMs } from "../../flow/days.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
-import { dataFeePaid } from "../money/fees.ts";
+import { dataFeePaid } from "../money/data-fee.ts";
 import { convertToWei, type TipPrices } from "../money/tips.ts";
 import type { Parts } from "../pass.ts";
 
