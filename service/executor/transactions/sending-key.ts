@@ -59,10 +59,9 @@ export async function openKey(pass: KeyPass): Promise<SendingKey> {
 
 /** Resends and replaces the key's transactions. A failure to sign does not affect other keys. */
 export async function keepUp(key: SendingKey, budgets: () => Promise<Budgets>): Promise<void> {
-  const { pass, nonce, isFresh, pending, unmined } = key;
-  if (!isFresh && unmined.length === 0) return;
+  if (!key.isFresh && key.unmined.length === 0) return;
   try {
-    await upkeep(pass, key.openPurse, pending, nonce, budgets);
+    await maintain(key, budgets);
   } catch (error) {
     if (!(error instanceof SignerFailed)) throw error;
   }
@@ -81,15 +80,8 @@ const replacedPerPassMax = 4;
  */
 const gapsPerPassMax = 16;
 
-/** @param nonce the key's nonce on chain */
-async function upkeep(
-  pass: KeyPass,
-  openPurse: () => Promise<Purse>,
-  pending: readonly Purpose[],
-  nonce: number,
-  budgets: () => Promise<Budgets>,
-): Promise<void> {
-  const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
+async function maintain(key: SendingKey, budgets: () => Promise<Budgets>): Promise<void> {
+  const { pass, nonce, pending, unmined, openPurse } = key;
   await reopenUndone(pass, nonce);
   await fillGaps(pass, openPurse, pending, nonce, budgets);
   await resend(pass, unmined);
