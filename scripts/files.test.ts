@@ -37,6 +37,7 @@ const smallFiles: Readonly<Record<string, string>> = {
   "element/drawing/draw-wallet.ts": "a part of the element that is loaded on demand",
   "service/chain/admin.ts": "an operator's commands, as in each room",
   "service/executor/payments/follow.ts": "the reading of logs, next to the scan of balances",
+  "service/executor/transactions/keys-file.ts": "the list of keys, which a test reads alone",
   "service/follow/tables.ts": "the room's tables, as in each room",
   "service/http/lookup/lookup.ts": "a route of the API",
   "service/http/status/status.ts": "two routes of the API",

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { openSigners } from "./signer.ts";
+import { openSigners } from "./keys-file.ts";
 
 const first = `0x${"ab".repeat(20)}`;
 const second = `0x${"CD".repeat(20)}`;

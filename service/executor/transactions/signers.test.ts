@@ -19,7 +19,8 @@ import {
 } from "../../testing/executor/signing.ts";
 import type { Signer } from "../pass.ts";
 import { defaultTuning } from "../settings.ts";
-import { openSigner, signerTimeoutMs } from "./signer.ts";
+import { signerTimeoutMs } from "./remote-signer.ts";
+import { openSigner } from "./signer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "signers-"));
 after(() => rmSync(folder, { recursive: true }));
