@@ -49,8 +49,8 @@ import {
   openUnknownNonces,
   type UnknownNonces,
 } from "./transactions/foreign.ts";
+import { openTraceMemory, type TraceMemory } from "./transactions/gas-used.ts";
 import { computeCostMax, type Purse } from "./transactions/purse.ts";
-import { openTraceMemory, type TraceMemory } from "./transactions/receipt.ts";
 import { openSendMemory, type SendMemory } from "./transactions/send.ts";
 import { keepUp, openKey, type SendingKey } from "./transactions/sending-key.ts";
 import { openReceiptMemory, type ReceiptMemory } from "./transactions/settle.ts";

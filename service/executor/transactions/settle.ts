@@ -28,14 +28,12 @@ import { findWithCode, type HoldingsMemory } from "../payments/vaults.ts";
 import type { ChainSettings } from "../settings.ts";
 import { decodeFactoryCalls } from "./factory-calls.ts";
 import { adoptReplacement } from "./foreign.ts";
+import { divideGas, readGasUsed, type TraceMemory } from "./gas-used.ts";
 import {
   compareReceipts,
   decodeOutcomes,
   describeReceipts,
-  divideGas,
   type Receipt,
-  readGasUsed,
-  type TraceMemory,
   tipsIn,
 } from "./receipt.ts";
 import type { SendMemory } from "./send.ts";

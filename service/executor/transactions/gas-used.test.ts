@@ -8,7 +8,7 @@ import type { NetworkEvent } from "../../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { openNetwork } from "../../chain/rpc/network.ts";
 import { sleepUnref } from "../../flow/wait.ts";
-import { divideGas, readGasUsed } from "./receipt.ts";
+import { divideGas, readGasUsed } from "./gas-used.ts";
 
 const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
 const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timestamp: "0x64" };
