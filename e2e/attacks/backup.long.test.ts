@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { findOrDrawSecret } from "../../service/accounts/secret.ts";
+import { ensureSecret } from "../../service/accounts/secret.ts";
 import type { TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
@@ -25,7 +25,7 @@ for (const kind of deployments) {
      * signed with the secret from the database. Returns the distinct response statuses.
      */
     const statusesWith = async (token: string) => {
-      const secret = await findOrDrawSecret(service.parts.store.db);
+      const secret = await ensureSecret(service.parts.store.db);
       const signature = createHmac("sha256", secret).update(token).digest("base64");
       const cookie = `eas-session=${encodeURIComponent(`${token}.${signature}`)}`;
       const url = "/dashboard/api/account";

@@ -17,7 +17,7 @@ import { appendAudit } from "./audit.ts";
 import { digestCredential, newApiKey } from "./credentials.ts";
 import { openHolders } from "./holders.ts";
 import { addOrigin, listOrigins, removeOrigin, setOrigins } from "./origins/origin-list.ts";
-import { findOrDrawSecret } from "./secret.ts";
+import { ensureSecret } from "./secret.ts";
 import { countUsage, listUsage } from "./usage.ts";
 
 let postgres: TestPostgres;
@@ -171,7 +171,7 @@ for (const [name, database] of Object.entries(databases)) {
 
     describe("the secret of sessions", () => {
       test("all processes use the same generated secret", async () => {
-        const asked = Array.from({ length: 5 }, () => findOrDrawSecret(store.db));
+        const asked = Array.from({ length: 5 }, () => ensureSecret(store.db));
         const secrets = new Set(await Promise.all(asked));
         assert.equal(secrets.size, 1);
         assert.match([...secrets][0]!, /^[0-9a-f]{64}$/);

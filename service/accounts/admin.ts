@@ -14,7 +14,7 @@ import { type Scope, scopes } from "./credentials.ts";
 import { confirmName, findName, isPlainName, plainNames } from "./names.ts";
 import { listOrigins, setOrigins } from "./origins/origin-list.ts";
 import { rotateReferenceKey } from "./reference-keys.ts";
-import { findOrDrawSecret } from "./secret.ts";
+import { ensureSecret } from "./secret.ts";
 import { openSignIn } from "./sign-in/sign-in.ts";
 
 const operator = (): Actor => ({ atMs: Date.now() });
@@ -84,7 +84,7 @@ const ofAccounts: Command[] = [
     does: "Prints a link with which the account's owner can set a new password.",
     options: email,
     async run({ store, publicUrl }, { options }) {
-      const secret = await findOrDrawSecret(store.db);
+      const secret = await ensureSecret(store.db);
       const signIn = openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetSecret(options.email as string, operator());
       if (!token) throw new Error(`no account has the email ${options.email}`);

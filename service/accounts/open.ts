@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
 import { type Holders, openHolders } from "./holders.ts";
 import { type Limiter, memoryLimiter, postgresLimiter, withLocalFallback } from "./limits.ts";
-import { findOrDrawSecret } from "./secret.ts";
+import { ensureSecret } from "./secret.ts";
 import { openSignIn, type SignIn } from "./sign-in/sign-in.ts";
 import { countUsage, type Usage } from "./usage.ts";
 
@@ -48,7 +48,7 @@ export async function openAccounts(
   { publicUrl, signup, sessionSecret, accountsPerNetworkDay }: AccountsConfig,
   faults: Faults,
 ): Promise<Accounts> {
-  const secret = sessionSecret ?? (await findOrDrawSecret(store.db));
+  const secret = sessionSecret ?? (await ensureSecret(store.db));
   const limiter =
     store.dialect === "postgres"
       ? withLocalFallback(postgresLimiter(store), faults.onLimiterFault)

@@ -11,7 +11,7 @@ const name = "session";
  * Returns the secret, which has 64 hex digits. Generates the secret if there is none. If several
  * servers generate a secret simultaneously, all servers use the secret that is stored first.
  */
-export async function findOrDrawSecret(db: Kysely<Tables>): Promise<string> {
+export async function ensureSecret(db: Kysely<Tables>): Promise<string> {
   await db
     .insertInto("secrets")
     .values({ name, value: randomBytes(32).toString("hex") })
