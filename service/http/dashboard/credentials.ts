@@ -1,7 +1,5 @@
-// Serves /dashboard/api/credentials: the account's API keys, client ID, and reference key. Also
-// serves /dashboard/api/origins: the origins that can use the client ID. The origins follow
-// spec/service.md §5, rules 6 to 10. A secret appears only in the response to the request that
-// creates it.
+// Serves /dashboard/api/credentials: the account's API keys, client ID, and reference key. A secret
+// appears only in the response to the request that creates it.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -16,32 +14,13 @@ import {
 import { allowReferences, bindClientId, rotateClientId } from "../../accounts/client-ids.ts";
 import { scopes } from "../../accounts/credentials.ts";
 import { isPlainName, plainNames } from "../../accounts/names.ts";
-import {
-  type AllowedOrigin,
-  addOrigin,
-  listOrigins,
-  removeOrigin,
-} from "../../accounts/origins/origin-list.ts";
-import {
-  explainOrigin,
-  findAllowing,
-  judgeOrigin,
-  originsMax,
-} from "../../accounts/origins/origins.ts";
 import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput, timeInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import type {
-  Credentials,
-  EntryVerdict,
-  Made,
-  Origins,
-  OriginVerdict,
-  Verdicts,
-} from "./answers.ts";
+import type { Credentials, Made } from "./answers.ts";
 
 const newKeyInput = z.strictObject({
   name: z.string().refine(isPlainName, `expected ${plainNames}`).default(wholeKey.name),
@@ -143,89 +122,3 @@ const times = (row: CredentialRow) => ({
   rotatedAt: toIsoOrNull(row.rotated_at),
   lastUsedAt: toIsoOrNull(row.last_used_at),
 });
-
-const originInput = z.strictObject({ origin: z.string().max(2000) });
-const verdictInput = z.strictObject({
-  entry: z.string().max(2000).optional(),
-  origin: z.string().max(2000).optional(),
-});
-
-/**
- * Mounts the routes that list, add, and remove allowed origins. The route `/origins/verdict` shows
- * which origins a new entry would allow. It also shows whether a given origin is already allowed.
- */
-export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
-  const { db } = parts.store;
-
-  app.get("/origins", async (request) =>
-    showOrigins(await listOrigins(db, requireAccountId(request))),
-  );
-
-  app.post("/origins", async (request) => {
-    const { origin } = parseInput(originInput, request.body);
-    return showOrigins(
-      await addOrigin(db, requireAccountId(request), origin, readActor(request, parts)),
-    );
-  });
-
-  app.delete("/origins", async (request) => {
-    const { origin } = parseInput(originInput, request.body);
-    return showOrigins(
-      await removeOrigin(db, requireAccountId(request), origin, readActor(request, parts)),
-    );
-  });
-
-  app.post("/origins/verdict", async (request): Promise<Verdicts> => {
-    const { entry, origin } = parseInput(verdictInput, request.body);
-    const origins = await listOrigins(db, requireAccountId(request));
-    const allowed = origins.map((row) => row.origin);
-    return {
-      entry: entry === undefined ? null : judgeEntry(entry, allowed),
-      origin: origin === undefined ? null : judgeRequest(origin, allowed),
-    };
-  });
-}
-
-const showOrigins = (origins: AllowedOrigin[]): Origins => ({
-  origins: origins.map((row) => ({ origin: row.origin, createdAt: toIso(row.createdAtMs) })),
-  max: originsMax,
-});
-
-function judgeEntry(entry: string, allowed: string[]): EntryVerdict {
-  const verdict = judgeOrigin(entry);
-  if (verdict.kind === "refused") {
-    return {
-      ok: false,
-      canonical: null,
-      matches: [],
-      matchesNot: [],
-      message: verdict.message,
-    };
-  }
-  const { canonical } = verdict;
-  const isListed = allowed.includes(canonical);
-  const isFull = !isListed && allowed.length >= originsMax;
-  return {
-    ok: !isFull,
-    canonical,
-    ...explainOrigin(canonical),
-    message: isFull
-      ? `the account already allows ${allowed.length} of at most ${originsMax} origins: remove ` +
-        "one first"
-      : isListed
-        ? "this origin is already allowed"
-        : "this origin can be added",
-  };
-}
-
-function judgeRequest(origin: string, allowed: string[]): OriginVerdict {
-  const allowedBy = findAllowing(origin, allowed) ?? null;
-  return {
-    ok: allowedBy !== null,
-    allowedBy,
-    message:
-      allowedBy === null
-        ? "a page with this origin is rejected with the error origin_not_allowed"
-        : `a page with this origin is allowed by ${allowedBy}`,
-  };
-}
