@@ -14,10 +14,10 @@
 // balances. The cursor does not move, and these blocks are read again after the older blocks.
 
 import { blockCall, parseBlock } from "../chain/rpc/json-rpc.ts";
-import { findPosition, isAncestor, noteLinks, type Position } from "./anchors.ts";
 import type { SweepContext } from "./context.ts";
 import { noteDelisted, noteRecipients } from "./logs.ts";
 import type { Anchor, Payment, Range } from "./payment.ts";
+import { isAncestor, noteLinks, type Position, settlePosition } from "./position.ts";
 import {
   computeRangeBlocks,
   explainNoQuorum,
@@ -59,7 +59,7 @@ export async function sweep(context: SweepContext): Promise<{ upTo: number; isOl
   await noteLinks(context);
   await noteRecipients(context);
   await noteDelisted(context);
-  const { aheadBlocks, ...position } = await findPosition(context, target);
+  const { aheadBlocks, ...position } = await settlePosition(context, target);
   const { cursor } = position;
   memory.sweepNumber++;
   if (!(await readTip(context, cursor, target))) return { upTo: cursor, isOld: false };
