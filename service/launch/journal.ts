@@ -7,7 +7,7 @@ import { deterministicDeployer, factoryAddress, periphery } from "executable-add
 import { create2Address } from "executable-address-contracts/deploy";
 import { parseTransaction, sliceHex } from "viem/utils";
 import type { Receipt } from "../executor/transactions/receipt.ts";
-import { readNote, writeNote } from "../records/mirror.ts";
+import { readNote, writeNote } from "../records/note.ts";
 
 /**
  * `raw` is the signed transaction. `wei` is its cost including the transferred value, as a decimal

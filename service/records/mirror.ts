@@ -5,7 +5,7 @@
 // records. Only the writer reads the note.
 
 import { createHash } from "node:crypto";
-import { appendFile, mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fromHex, type Hex, type Intent, toHex } from "executable-address";
@@ -18,6 +18,7 @@ import {
   readEach,
   readRecords,
 } from "./export.ts";
+import { readNote, writeNote } from "./note.ts";
 
 /** The name of the note: the file in which the writer stores its progress. */
 const noteFile = ".mirror.json";
@@ -136,24 +137,6 @@ export async function writeMirror(
   }
   await keepNote();
   return { written, corrupt: corrupt.length };
-}
-
-/**
- * Reads a note.
- * @returns the note, or `fresh` if the file `file` does not exist
- */
-export async function readNote<Note>(file: string, fresh: Note): Promise<Note> {
-  try {
-    return JSON.parse(await readFile(file, "utf8"));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return fresh;
-    throw error;
-  }
-}
-
-export async function writeNote(file: string, note: unknown): Promise<void> {
-  await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600, flush: true });
-  await rename(`${file}.new`, file);
 }
 
 /**
