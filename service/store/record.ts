@@ -4,15 +4,12 @@
 import {
   decodeTerms,
   deriveAddress,
-  factoryAddress,
   formatAddress,
   type Hex,
   type Intent,
   type Keccak,
 } from "executable-address";
-import { deriveColumns } from "./columns.ts";
-import { keccak } from "./keccak.ts";
-import { CorruptError, type Store } from "./store.ts";
+import { CorruptError } from "./store.ts";
 
 /** `keccak` is the library's implementation by default. */
 export type DecodeParts = { factory: Hex; keccak?: Keccak };
@@ -43,53 +40,9 @@ export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   return new CorruptError(`the record of 0x${digits} is corrupt and is not served`, { cause });
 }
 
-/** Thrown if the addresses in the database were derived with the factory of another version. */
-export class OtherFactoryError extends Error {
-  override name = "OtherFactoryError";
-}
-
-/**
- * The number of records that are compared with the factory. A single record would not be enough,
- * because it could be corrupt.
- */
-const samples = 8;
-
-/**
- * Rejects a database whose addresses were derived with another factory. All lookups in such a
- * database would fail, because the stored terms would derive other addresses.
- *
- * @throws {OtherFactoryError} if there are records, and none of the first few matches this factory
- */
-export async function requireOwnRecords({ db }: Store): Promise<void> {
-  const rows = await db.selectFrom("records").select(["address", "terms"]).limit(samples).execute();
-  const isOwn = (row: (typeof rows)[0]) =>
-    Buffer.compare(row.address, deriveAddress(row.terms, ownFactory)) === 0;
-  if (rows.length === 0 || rows.some(isOwn)) return;
-  throw new OtherFactoryError(
-    `contains addresses of a different factory; this version uses the factory ${factoryAddress}`,
-  );
-}
-
 /** Returns the reason why a record is corrupt, as one line without the address. */
 export const causeOf = ({ cause, message }: CorruptError): string =>
   cause instanceof Error ? cause.message : message;
-
-/**
- * Replaces the corrupt terms of `address` (20 bytes). The caller must have verified that the new
- * `terms` derive the address.
- */
-export async function mendTerms(
-  { db }: Pick<Store, "db">,
-  address: Uint8Array,
-  terms: Uint8Array,
-): Promise<void> {
-  const { chainId, expirationSeconds, ...columns } = deriveColumns(terms);
-  await db
-    .updateTable("records")
-    .set({ ...columns, terms, chain_id: chainId, expires_at: expirationSeconds })
-    .where("address", "=", address)
-    .execute();
-}
 
 /**
  * @param address 20 bytes
@@ -120,9 +73,3 @@ export function storedRecordJson(
 ): string {
   return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
 }
-
-/**
- * The only factory that this version of the service supports. New addresses, stored records, and
- * transactions use this factory.
- */
-export const ownFactory = { factory: factoryAddress, keccak } satisfies DecodeParts;

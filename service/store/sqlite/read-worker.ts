@@ -3,7 +3,8 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { causeOf, ownFactory, storedRecordJson } from "../record.ts";
+import { ownFactory } from "../own-factory.ts";
+import { causeOf, storedRecordJson } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 
