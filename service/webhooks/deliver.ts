@@ -17,12 +17,14 @@ import {
 } from "./deliveries/queue.ts";
 import { endpointsMax } from "./endpoints.ts";
 import {
+  allLanes,
   changeLane,
   count,
+  failingLane,
   goodMsMax,
   type InProgress,
   type Lane,
-  noneInProgress,
+  openLanes,
   type Rule,
   recentUse,
   threeLanes,
@@ -63,9 +65,9 @@ export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop():
     logLimited(`${text} ${messageKind(String(err))}`, (leftOut) =>
       parts.log.warn({ err, leftOut }, text),
     );
-  const lanes = { 0: noneInProgress(), 1: noneInProgress(), 2: noneInProgress() };
+  const lanes = openLanes();
   const shared = { parts, rule, lanes, use: recentUse(), logFault, signal: stopping.signal };
-  const loops = ([0, 1, 2] as const).map((lane) => run(shared, lane));
+  const loops = allLanes.map((lane) => run(shared, lane));
   return {
     async stop() {
       stopping.abort();
@@ -105,7 +107,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
         const done = occupy(shared, lane, one, save).finally(() => running.delete(done));
         running.add(done);
       }
-      if (lane === 2 && parts.now() - prunedAtMs > pruneMs) {
+      if (lane === failingLane && parts.now() - prunedAtMs > pruneMs) {
         prunedAtMs = parts.now();
         await pruneDeliveries(db, prunedAtMs);
       }

@@ -12,13 +12,15 @@ import { quantile } from "../testing/median.ts";
 import { inTurn, onePool } from "../testing/webhooks/one-pool.ts";
 import { claimedMax } from "./deliver.ts";
 import {
+  allLanes,
   changeLane,
   count,
+  fastLane,
   goodMsMax,
   type Lane,
   type LaneState,
   newLaneState,
-  noneInProgress,
+  openLanes,
   recentUse,
   threeLanes,
 } from "./lanes.ts";
@@ -78,7 +80,7 @@ function deliver(
    */
   let turns = [mine, ...others];
   const use = recentUse();
-  const lanes = { 0: noneInProgress(), 1: noneInProgress(), 2: noneInProgress() };
+  const lanes = openLanes();
   const later = new Map<number, (() => void)[]>();
   const at = (atMs: number, act: () => void) => {
     const step = Math.ceil(atMs / stepMs) * stepMs;
@@ -91,7 +93,7 @@ function deliver(
     count(held, one, 1);
     const answer = one.answer(one.served++);
     const overMs = nowMs + answer.latencyMs;
-    for (let atMs = nowMs + goodMsMax; lane === 0 && atMs < overMs; atMs += goodMsMax)
+    for (let atMs = nowMs + goodMsMax; lane === fastLane && atMs < overMs; atMs += goodMsMax)
       at(atMs, () => {
         if (!isOver) held = changeLane(lanes, held, one, use.of(one.accountId, atMs), rule);
       });
@@ -125,7 +127,7 @@ function deliver(
     for (const one of others) if (one.waiting.length < 8) one.waiting.push(nowMs);
     if (nowMs % everyMs === fromMs)
       for (let came = 0; came < arrivals.count; came++) mine.waiting.push(nowMs);
-    for (const lane of [0, 1, 2] as const) serve(lane, nowMs);
+    for (const lane of allLanes) serve(lane, nowMs);
   }
   return [...waits, ...mine.waiting.map((cameMs) => seconds * 1000 - cameMs)];
 }
@@ -139,7 +141,7 @@ const crowd = (mix: readonly Behaviour[], accounts = 100, endpoints = 1_000) =>
 /** Returns an endpoint that responds well, and is in the fast lane from the start. */
 const earned = () => ({
   ...endpoint("mine", "me", () => good),
-  laneState: { lane: 0, streak: 3, barredUntilMs: 0 } as const,
+  laneState: { lane: fastLane, streak: 3, barredUntilMs: 0 } as const,
 });
 
 const all = Object.values(behaviours);

@@ -17,11 +17,14 @@
 // not help a slow endpoint whose account has recent load. lanes.test.ts simulates a hundred other
 // accounts, and also a thousand.
 
-/**
- * 0 is the fast lane. 1 is the slow lane, for slow and new endpoints. 2 is the lane for failing
- * endpoints.
- */
-export type Lane = 0 | 1 | 2;
+// The database stores these numbers.
+export const fastLane = 0;
+/** The lane for slow and new endpoints. */
+const slowLane = 1;
+/** The lane for failing endpoints. */
+export const failingLane = 2;
+export const allLanes = [fastLane, slowLane, failingLane] as const;
+export type Lane = (typeof allLanes)[number];
 
 /**
  * The rules that deliver.ts applies. The rules are functions without side effects. Control tests
@@ -39,9 +42,9 @@ export type Rule = {
 };
 
 const laneSlots: Rule["slots"] = {
-  0: { all: 1_024, endpoint: 4 },
-  1: { all: 1_024, endpoint: 1 },
-  2: { all: 64, endpoint: 1 },
+  [fastLane]: { all: 1_024, endpoint: 4 },
+  [slowLane]: { all: 1_024, endpoint: 1 },
+  [failingLane]: { all: 64, endpoint: 1 },
 };
 /**
  * The maximum load of an account, as a share of the free slots. With this value, 76 of 1,024 slots
@@ -64,7 +67,7 @@ const barredMs = 300_000;
  */
 export type LaneState = { lane: Lane; streak: number; barredUntilMs: number };
 
-export const newLaneState: LaneState = { lane: 1, streak: 0, barredUntilMs: 0 };
+export const newLaneState: LaneState = { lane: slowLane, streak: 0, barredUntilMs: 0 };
 
 /** Returns the endpoint's state after a response or a failure. */
 function nextLaneState(
@@ -73,18 +76,25 @@ function nextLaneState(
   nowMs: number,
 ): LaneState {
   if (!isTaken) {
-    return { lane: 2, streak: Math.min(0, streak) - 1, barredUntilMs: nowMs + barredMs };
+    return { lane: failingLane, streak: Math.min(0, streak) - 1, barredUntilMs: nowMs + barredMs };
   }
-  if (latencyMs > goodMsMax) return { lane: 1, streak: 0, barredUntilMs: nowMs + barredMs };
+  if (latencyMs > goodMsMax) return { lane: slowLane, streak: 0, barredUntilMs: nowMs + barredMs };
   const good = Math.max(0, streak) + 1;
   const isEarned = good >= goodToEarn && nowMs >= barredUntilMs;
-  return { lane: isEarned ? 0 : 1, streak: good, barredUntilMs };
+  return { lane: isEarned ? fastLane : slowLane, streak: good, barredUntilMs };
 }
 
 /** The number of pending requests in a lane, in total and for each endpoint and account. */
 export type InProgress = { all: number; byId: Map<string, number> };
 
-export const noneInProgress = (): InProgress => ({ all: 0, byId: new Map() });
+const noneInProgress = (): InProgress => ({ all: 0, byId: new Map() });
+
+/** Returns lanes without pending requests. */
+export const openLanes = (): Record<Lane, InProgress> => ({
+  [fastLane]: noneInProgress(),
+  [slowLane]: noneInProgress(),
+  [failingLane]: noneInProgress(),
+});
 
 export type Due = { id: string; accountId: string };
 
@@ -141,7 +151,7 @@ const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
  * moved requests occupied no slots, nothing would limit the number of these requests.
  */
 const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
-  mayHaveMore(1, slow, accountId, used);
+  mayHaveMore(slowLane, slow, accountId, used);
 
 /**
  * Moves a request from the fast lane to the slow lane if the rule allows it. Called every second.
@@ -155,10 +165,11 @@ export function changeLane(
   used: number,
   rule: Rule,
 ): InProgress {
-  if (held !== lanes[0] || !rule.mayChangeLane(lanes[1], of.accountId, used)) return held;
+  const slow = lanes[slowLane];
+  if (held !== lanes[fastLane] || !rule.mayChangeLane(slow, of.accountId, used)) return held;
   count(held, of, -1);
-  count(lanes[1], of, 1);
-  return lanes[1];
+  count(slow, of, 1);
+  return slow;
 }
 
 /**

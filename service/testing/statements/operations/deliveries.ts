@@ -11,6 +11,7 @@ import {
   rotateSecret,
   setPaused,
 } from "../../../webhooks/endpoints.ts";
+import { allLanes } from "../../../webhooks/lanes.ts";
 import { ensureSigningKeys, rotateSigningKey } from "../../../webhooks/sign.ts";
 import { accounts, began, endpointId } from "../account.ts";
 import { actor, type Operations, type World } from "./world.ts";
@@ -33,8 +34,7 @@ export function deliveries({ store, nowMs }: World): Operations {
   const untilMs = nowMs + 10 ** 9;
   return {
     "webhooks: find endpoints with deliveries that are due": async () => {
-      for (const lane of [0, 1, 2] as const)
-        await findDueEndpoints(db, lane, [accounts.large], nowMs, 1_000);
+      for (const lane of allLanes) await findDueEndpoints(db, lane, [accounts.large], nowMs, 1_000);
     },
     "webhooks: claim 128 deliveries": claimed,
     "webhooks: record 128 accepted deliveries": () => finished(204),
