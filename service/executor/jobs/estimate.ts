@@ -23,13 +23,8 @@ import type { Examined } from "../payments/vaults.ts";
 import type { Purse } from "../transactions/purse.ts";
 import { gasMax } from "../transactions/send.ts";
 import { planGas, readGasUses } from "./gas-use.ts";
-import {
-  estimateVariants,
-  lateReason,
-  type SimulationRequest,
-  simulateAll,
-  surroundingsOf,
-} from "./simulate.ts";
+import { lateReason, type SimulationRequest, simulateAll } from "./simulate.ts";
+import { estimateVariants, surroundingsOf } from "./variants.ts";
 
 const method = "eth_estimateGas";
 

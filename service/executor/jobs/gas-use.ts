@@ -16,7 +16,8 @@ import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import type { Purse } from "../transactions/purse.ts";
 import { baseGas } from "./gas.ts";
-import { isVariantRefused, simulationVariants, slowMs, surroundingsOf } from "./simulate.ts";
+import { slowMs } from "./simulate.ts";
+import { isVariantRefused, simulationVariants, surroundingsOf } from "./variants.ts";
 
 type GasUsePass = Pass<{ pace: BlockPace }>;
 
