@@ -1,5 +1,9 @@
 // Opens a keystore file (version 3), and signs transactions with its key. Signs with viem, which
 // must be installed separately.
+//
+// service/executor/transactions/keystore.ts also decodes keystores, but only with scrypt. This file
+// accepts PBKDF2 too, and all scrypt parameters, because the key can come from any wallet. It uses
+// Noble and Web Crypto, because the library imports no Node modules.
 
 import { scryptAsync } from "@noble/hashes/scrypt.js";
 import { concatBytes } from "@noble/hashes/utils.js";

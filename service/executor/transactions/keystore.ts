@@ -1,6 +1,9 @@
 // Reads and writes keystores, the files with encrypted keys. The format is Web3 Secret Storage,
 // version 3, with scrypt and aes-128-ctr, like geth and Foundry:
 // https://ethereum.org/developers/docs/data-structures-and-encoding/web3-secret-storage
+//
+// address/cli/keystore.ts also decodes keystores, but asynchronously, and in more variants. The
+// executor reads its key synchronously, and its errors name settings and quote nothing.
 
 import {
   createCipheriv,
