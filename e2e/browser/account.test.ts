@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { localChainId } from "../../scripts/local-chain.ts";
+import { dashboardPaths } from "../../service/http/pages/pages.ts";
 import { admin, type Running, startService } from "../service.ts";
 import {
   assertSoundInAll,
@@ -225,10 +226,7 @@ describe("the parts that every dashboard page has", () => {
   });
 });
 
-const paths = [
-  ...["/", "/credentials", "/origins", "/addresses", "/addresses/new", "/webhooks"],
-  ...["/activity", "/account"],
-];
+const paths = dashboardPaths.filter((path) => !/:|^\/(sign-in|sign-up|reset)$/.test(path));
 
 describe("accessibility of the dashboard", () => {
   test("every page for signed-in users passes the accessibility checks", async () => {

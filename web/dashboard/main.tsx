@@ -2,9 +2,9 @@
 
 import "../ui/style.css";
 import { QueryClientProvider } from "@tanstack/react-query";
-import { lazy, StrictMode, Suspense } from "react";
+import { type ComponentType, lazy, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
-import { Redirect, Route, Switch, useLocation } from "wouter";
+import { matchRoute, Redirect, Route, Switch, useLocation, useRouter } from "wouter";
 import { Boundary } from "../ui/boundary.tsx";
 import { Loading } from "../ui/states.tsx";
 import { Toasts } from "../ui/toast.tsx";
@@ -40,12 +40,19 @@ export function App() {
   );
 }
 
-const paths = [
-  ...["/credentials", "/origins", "/addresses", "/addresses/new", "/webhooks"],
-  ...["/activity", "/account"],
-];
-const isPage = (path: string) =>
-  ["/", "/sign-in", "/sign-up", ...paths].includes(path) || /^\/addresses\/[^/]+$/.test(path);
+const pages: Readonly<Record<string, ComponentType<{ params: { address: string } }>>> = {
+  "/": Overview,
+  "/credentials": CredentialsPage,
+  "/origins": OriginsPage,
+  "/addresses": AddressesPage,
+  "/addresses/new": NewAddressPage,
+  "/addresses/:address": AddressPage,
+  "/webhooks": WebhooksPage,
+  "/activity": ActivityPage,
+  "/account": AccountPage,
+};
+const signInPaths = ["/sign-in", "/sign-up"];
+const paths = [...Object.keys(pages), ...signInPaths];
 
 /**
  * Without a session, every page shows the sign-in form instead. After signing in, the user sees the
@@ -53,6 +60,7 @@ const isPage = (path: string) =>
  */
 function Pages() {
   const [path] = useLocation();
+  const { parser } = useRouter();
   const session = useSession();
 
   if (path === "/reset") return <Reset />;
@@ -64,7 +72,7 @@ function Pages() {
       </main>
     );
   }
-  if (!session.data && !isPage(path)) {
+  if (!session.data && !paths.some((each) => matchRoute(parser, each, path)[0])) {
     return (
       <main className="mx-auto max-w-xl px-4 pt-16">
         <NotFound />
@@ -76,16 +84,10 @@ function Pages() {
     <Shell account={session.data}>
       <Suspense fallback={<Loading />}>
         <Switch>
-          <Route path="/" component={Overview} />
-          <Route path="/credentials" component={CredentialsPage} />
-          <Route path="/origins" component={OriginsPage} />
-          <Route path="/addresses" component={AddressesPage} />
-          <Route path="/addresses/new" component={NewAddressPage} />
-          <Route path="/addresses/:address">{(params) => <AddressPage params={params} />}</Route>
-          <Route path="/webhooks" component={WebhooksPage} />
-          <Route path="/activity" component={ActivityPage} />
-          <Route path="/account" component={AccountPage} />
-          {["/sign-in", "/sign-up"].map((path) => (
+          {Object.entries(pages).map(([path, Page]) => (
+            <Route<{ address: string }> key={path} path={path} component={Page} />
+          ))}
+          {signInPaths.map((path) => (
             <Route key={path} path={path}>
               <Redirect to="/" replace />
             </Route>

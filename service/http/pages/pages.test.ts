@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import zlib, { gunzipSync } from "node:zlib";
 import Fastify, { type FastifyInstance } from "fastify";
 import { Refusal } from "../errors.ts";
 import { createMetrics } from "../metrics.ts";
-import { servePages } from "./pages.ts";
+import { dashboardPaths, servePages } from "./pages.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pages-"));
 mkdirSync(join(directory, "assets"));
@@ -41,8 +41,14 @@ after(async () => {
   rmSync(directory, { recursive: true });
 });
 
-describe("the pages of the service", () => {
-  test("return 404 for missing files, dot files, and paths outside the folder", async () => {
+test("the server serves exactly the paths of the dashboard's routes", () => {
+  const routes = join(import.meta.dirname, "../../../web/dashboard/main.tsx");
+  const paths = [...readFileSync(routes, "utf8").matchAll(/"(\/[^"]*)"/g)];
+  assert.deepEqual(new Set(dashboardPaths), new Set(paths.map(([, path]) => path)));
+});
+
+describe("servePages", () => {
+  test("returns 404 for missing files, dot files, and paths outside the folder", async () => {
     const paths = ["/nothing", "/.secret", "/../package.json", "/%2e%2e/package.json", "/assets/"];
     for (const url of [
       ...paths,

@@ -22,7 +22,8 @@ import { type FindPreview, openPreviews } from "./preview.ts";
 /** The folder into which `npm run build -w web` writes the pages. */
 const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
 
-const dashboardPaths = [
+/** The paths of the routes in web/dashboard/main.tsx. */
+export const dashboardPaths = [
   "/",
   "/credentials",
   "/origins",
