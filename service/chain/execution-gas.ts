@@ -1,6 +1,10 @@
-// Rules for the gas limits of executions. The executor sets gas limits by these rules. The check of
-// a new intent uses these rules to find executions with too little gas. The library contains one
+// Rules for the gas limits of executions and recoveries. The executor sets gas limits by these
+// rules. The check of a new intent uses these rules to find executions with too little gas. A
+// report uses these rules to find tokens whose return needs too much gas. The library contains one
 // more rule: a gas estimate is multiplied by `gasMargin`.
+
+import type { Hex } from "executable-address";
+import { size } from "viem/utils";
 
 /** The gas of a plain transfer of native coin. Every transaction uses at least this amount. */
 export const transactionGasMin = 21_000;
@@ -32,3 +36,41 @@ const dependentFactor = 1.5;
  */
 export const dependsOnGas = (estimate: number, gasUsed: number): boolean =>
   gasUsed * floorFactor > estimate * dependentFactor;
+
+/**
+ * The gas that a recovery needs in addition to its transfers and its calldata. A recovery needs
+ * `closeGas` once, and `perTokenGas` for each transfer. Both values are generous. Without EIP-8037,
+ * `closeGas` plus `perTokenGas` exceeds the gas of a whole recovery with one transfer. See "refund,
+ * expired" in contracts/snapshots/gas.json.
+ */
+const closeGas = 120_000;
+const perTokenGas = 40_000;
+/**
+ * The gas for a zero byte of calldata (EIP-7623). A transaction pays `floor` if it uses little
+ * other gas, and otherwise `usual`. Nonzero bytes cost four times as much.
+ */
+export const calldataGas = { usual: 4, floor: 10 };
+export const nonzeroFactor = 4;
+
+/**
+ * Returns the gas that a recovery needs. The estimate of a whole recovery would be too low. A
+ * recovery succeeds even if its transfers run out of gas. All transfers get equal shares of the
+ * gas, so each share must suffice for the most expensive one.
+ *
+ * @param transfers with the estimated gas of each, lowest first
+ */
+export function computeRecoveryGas(terms: Hex, transfers: readonly { gas: number }[]): number {
+  const calldata = size(terms) * nonzeroFactor * calldataGas.floor;
+  const dearest = transfers.at(-1)!.gas;
+  return Math.ceil(closeGas + calldata + transfers.length * (perTokenGas + dearest));
+}
+
+/**
+ * The gas for one transfer of a reported token. Tokens behind a proxy need up to 100,000 gas, and
+ * lending tokens up to 200,000.
+ */
+export const transferGasMax = 250_000;
+
+/** Returns the gas limit for returning a reported token. */
+export const computeReturnGas = (terms: Hex): number =>
+  computeRecoveryGas(terms, [{ gas: transferGasMax }]);

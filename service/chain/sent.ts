@@ -16,6 +16,7 @@ import {
 import { decodeAbiParameters, parseAbiParameters } from "viem/utils";
 import { min } from "../flow/bigint.ts";
 import { sleepUnref } from "../flow/wait.ts";
+import { computeReturnGas, transactionGasMin, transferGasMax } from "./execution-gas.ts";
 import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";
 import type { Endpoint } from "./rpc/endpoint.ts";
 import { type Answer, type Call, hexData, parseLog, quantity } from "./rpc/json-rpc.ts";
@@ -125,12 +126,6 @@ export const tokensPerTransactionMax = 4;
  * token needs 40,000 gas to return its symbol.
  */
 const claimGas = 80_000;
-const transferGas = 300_000;
-/**
- * The gas limit of a simulated recovery of one token, below the executor's `recoveryGasMax`. If the
- * address has no code yet, the recovery also creates the vault.
- */
-const returnGas = 700_000;
 
 /** @throws {ChainUnavailable} if no endpoint answers */
 export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoint[]): SentReader {
@@ -163,7 +158,7 @@ export function openSentReader(chainId: number, factory: Hex, endpoints: Endpoin
         const measure = () => {
           if (isOpen) return tryTransfer(at, { ...moved, amount });
           const data = toHex(recoverCalldata(terms, [token]));
-          const paid = { from: intent.recovery, gasMax: returnGas };
+          const paid = { from: intent.recovery, gasMax: computeReturnGas(terms) };
           return measureReturn(at, { factory, ...moved, data, ...paid });
         };
         return { token, amount, ...claims, outcome: amount > 0n ? await measure() : "stays" };
@@ -305,7 +300,8 @@ async function tryTransfer(
 ): Promise<ReturnOutcome> {
   if (token === zeroAddress) return "moves";
   const data = encodeTransfer(recovery, amount);
-  const call = { from: vault, to: token, data, gas: toQuantity(transferGas) };
+  const gas = transactionGasMin + transferGasMax;
+  const call = { from: vault, to: token, data, gas: toQuantity(gas) };
   const lists = await ask([(at) => ({ method: "eth_call", params: [call, at] })], () => true);
   const isDone = ([answer]: Answer[]) =>
     answer !== undefined && "result" in answer && /^0x(0{63}1.*)?$/.test(String(answer.result));

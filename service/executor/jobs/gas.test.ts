@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { batchCalldata, fromHex, type Hex, recoverCalldata } from "executable-address";
 import measured from "executable-address-contracts/snapshots/gas.json" with { type: "json" };
+import { computeRecoveryGas } from "../../chain/execution-gas.ts";
 import type { Purse } from "../transactions/purse.ts";
 import {
   baseGas,
   computeGasLimit,
-  computeRecoveryGas,
   computeSizeMax,
   estimateRecoveryCost,
   type Ready,
@@ -63,7 +63,7 @@ describe("the gas and calldata limits of a transaction", () => {
 
   test("suffice for the recoveries that contracts/snapshots/gas.json measures", () => {
     // The encoded terms of an intent with one call have 21 words of 32 bytes.
-    const terms = bytes("00", 21 * 32);
+    const terms: Hex = `0x${"00".repeat(21 * 32)}`;
     const gas = (transfer: number) => computeRecoveryGas(terms, [{ gas: transfer }]);
     for (const token of ["plain", "USDC"] as const)
       assert.ok(measured["refund, expired"][token] <= gas(0), token);

@@ -1,9 +1,9 @@
 // Computes how much gas the transactions of the executor need: their gas limits, the share of each
-// item, and the gas and cost of a recovery.
+// item, and the cost of a recovery.
 
 import { fromHex, gasMargin, type Hex } from "executable-address";
 import { size } from "viem/utils";
-import { transactionGasMin } from "../../chain/execution-gas.ts";
+import { calldataGas, nonzeroFactor, transactionGasMin } from "../../chain/execution-gas.ts";
 import type { Share } from "../ledger/purposes.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import type { Examined } from "../payments/vaults.ts";
@@ -76,34 +76,6 @@ export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[
     isClientId: job.isClientId,
     isTipped,
   }));
-}
-
-/**
- * The gas that a recovery needs in addition to its transfers and its calldata. A recovery needs
- * `closeGas` once, and `perTokenGas` for each transfer. Both values are generous. Without EIP-8037,
- * `closeGas` plus `perTokenGas` exceeds the gas of a whole recovery with one transfer. See "refund,
- * expired" in contracts/snapshots/gas.json.
- */
-const closeGas = 120_000;
-const perTokenGas = 40_000;
-/**
- * The gas for a zero byte of calldata (EIP-7623). `floor` applies if a transaction needs little gas
- * in addition to its calldata. Otherwise, `usual` applies. Nonzero bytes cost four times as much.
- */
-const calldataGas = { usual: 4, floor: 10 };
-const nonzeroFactor = 4;
-
-/**
- * Returns the gas that a recovery needs. The estimate of a whole recovery would be too low. A
- * recovery succeeds even if its transfers run out of gas. Each transfer gets the same amount of
- * gas.
- *
- * @param transfers sorted by gas, lowest first
- */
-export function computeRecoveryGas(item: Examined, transfers: readonly { gas: number }[]): number {
-  const calldata = size(item.job.terms) * nonzeroFactor * calldataGas.floor;
-  const dearest = transfers.at(-1)!.gas;
-  return Math.ceil(closeGas + calldata + transfers.length * (perTokenGas + dearest));
 }
 
 /**

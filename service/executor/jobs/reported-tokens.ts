@@ -6,6 +6,7 @@
 // spending within half of each budget.
 
 import { recoverCalldata, toHex } from "executable-address";
+import { computeReturnGas } from "../../chain/execution-gas.ts";
 import { measureReturn } from "../../chain/sent.ts";
 import { daySeconds, midnightAfter } from "../../flow/days.ts";
 import type { ReportedJob } from "../ledger/reported-tokens.ts";
@@ -17,13 +18,8 @@ import { canAfford } from "../transactions/purse.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
 import { isOpen } from "./decide.ts";
 import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatch.ts";
-import { type Batch, baseGas, computeRecoveryGas, computeShares, computeSizeMax } from "./gas.ts";
+import { type Batch, baseGas, computeShares, computeSizeMax } from "./gas.ts";
 
-/**
- * The gas for one transfer. Tokens behind a proxy need up to 100,000 gas, and lending tokens up to
- * 200,000.
- */
-const transferGasMax = 250_000;
 /** At most this number of tokens is tried per round. Rounds begin at least `roundMs` apart. */
 const perRoundMax = 4;
 const roundMs = { idle: 5_000, busy: 60_000 };
@@ -104,7 +100,7 @@ async function returnOne(
   }
   const [key] = keys;
   const purse = await key!.openPurse();
-  const gas = computeRecoveryGas(item, [{ gas: transferGasMax }]);
+  const gas = computeReturnGas(job.terms);
   const outcome = await measureReturn(severalInTurn(pass, memory.holdings.turn++), {
     ...{ factory: parts.factory, vault: job.address, recovery, token: reported.token },
     data: toHex(recoverCalldata(job.terms, [reported.token])),

@@ -2,6 +2,7 @@
 // A job that keeps failing delays other jobs only by its balance reads and simulations.
 
 import { codeFault } from "../../chain/check.ts";
+import { computeRecoveryGas } from "../../chain/execution-gas.ts";
 import type { BlockPace } from "../../chain/rpc/block-pace.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
@@ -30,7 +31,7 @@ import {
   estimateRecoveries,
   type Transfer,
 } from "./estimate.ts";
-import { computeGasLimit, computeRecoveryGas, estimateRecoveryCost, type Ready } from "./gas.ts";
+import { computeGasLimit, estimateRecoveryCost, type Ready } from "./gas.ts";
 import { findSlowness } from "./simulate.ts";
 
 /**
@@ -283,9 +284,9 @@ const findRecoveryExcess = (pass: Pass, gas: number): MeasuredReason | undefined
  */
 function chooseTransfers(pass: Pass, item: Examined, transfers: readonly Transfer[]) {
   let part = transfers;
-  while (part.length > 1 && findRecoveryExcess(pass, computeRecoveryGas(item, part)))
+  while (part.length > 1 && findRecoveryExcess(pass, computeRecoveryGas(item.job.terms, part)))
     part = part.slice(0, -1);
-  return { tokens: part.map(({ token }) => token), gas: computeRecoveryGas(item, part) };
+  return { tokens: part.map(({ token }) => token), gas: computeRecoveryGas(item.job.terms, part) };
 }
 
 type FailurePass = Pick<Pass, "nowSeconds"> & {

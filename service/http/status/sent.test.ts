@@ -4,6 +4,7 @@ import { after, describe, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import type { SentMoney } from "executable-address/client";
 import { topicOf, transferTopic } from "executable-address/status";
+import { parseAbi } from "viem";
 import { memoryLimiter } from "../../accounts/limits.ts";
 import { internalPolicies } from "../../accounts/policies.ts";
 import { openExecutorClient } from "../../executor/client.ts";
@@ -11,6 +12,7 @@ import { takeLease } from "../../executor/ledger/lease.ts";
 import { reportedPerAccountDay } from "../../executor/ledger/reported-tokens.ts";
 import { chainsOf, startApp, type TestApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
+import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import { startProxy } from "../../testing/executor/rpc-proxy.ts";
 
 const { world, server, stop } = await serveWorld();
@@ -135,6 +137,31 @@ describe("POST /v1/address/{address}/sent", () => {
     await off.app.close();
   });
 
+  for (const [when, isExpired, tooMuch] of [
+    ["before the expiration time", false, 235_000],
+    ["after the expiration time", true, 420_000],
+  ] as const) {
+    test(`returns \`unmovable\` if a return takes too much gas ${when}`, async () => {
+      const expirationTimestamp = Number((await world.client.getBlock()).timestamp) + 60;
+      const change = isExpired ? { expirationTimestamp } : {};
+      const { address } = await keepRecord(server, await world.newRecord(change));
+      if (isExpired) await world.client.increaseTime({ seconds: 120 });
+      for (const [transferGas, fate] of [
+        [200_000, "queued"],
+        [tooMuch, "unmovable"],
+      ] as const) {
+        const token = await deployOdd(world, "HookToken", "OddTokens");
+        await world.pay(address, 5n, token);
+        const abi = parseAbi(["function setHook(address)"]);
+        const args = [await world.withCode(burnerOf(transferGas / 2))] as const;
+        const functionName = "setHook";
+        const hash = await world.client.writeContract({ address: token, abi, functionName, args });
+        await world.client.waitForTransactionReceipt({ hash });
+        assert.equal(await fateOf(address, token), fate, `${transferGas}`);
+      }
+    });
+  }
+
   test("returns `over_limit` for a ninth token at one address", async () => {
     const { address } = await openRecord();
     const code = (await world.client.getCode({ address: plain }))!;
@@ -147,6 +174,13 @@ describe("POST /v1/address/{address}/sent", () => {
     assert.deepEqual(fates, [...Array(8).fill("queued"), "over_limit"]);
   });
 });
+
+/** Returns code that uses about `gas` by expanding and hashing memory. */
+function burnerOf(gas: number): Hex {
+  // The expansion costs 3 * words + words ** 2 / 512. The hash costs 6 * words.
+  const words = Math.round(256 * (Math.sqrt(81 + gas / 128) - 9));
+  return `0x62${(32 * words).toString(16).padStart(6, "0")}5f205000`;
+}
 
 test(`POST /sent accepts at most ${reportedPerAccountDay} tokens per account and day`, async () => {
   const { address } = await openRecord();
