@@ -198,17 +198,25 @@ describe("the shop that a payment link names", () => {
   const privateKey = keys.privateKey.export({ type: "pkcs8", format: "der" }).toString("base64");
   const { x } = keys.publicKey.export({ format: "jwk" });
   const logo = '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"/>';
+  const manifest = JSON.stringify({
+    version: 1,
+    name: "Ada's Shoes",
+    logo: "/logo.svg",
+    keys: [x],
+  });
   const files: Record<string, [string, string]> = {
     "/logo.svg": ["image/svg+xml", logo],
-    "/.well-known/executable-address.json": [
-      "application/json",
-      JSON.stringify({ version: 1, name: "Ada's Shoes", logo: "/logo.svg", keys: [x] }),
-    ],
+    "/.well-known/executable-address.json": ["application/json", manifest],
+    "/moved.json": ["application/json", manifest],
   };
+  type Fault = { status?: number; location?: string; padding?: string };
+  let fault: Fault = {};
   const origin = createServer(({ url }, response) => {
     const [type, body] = files[`${url}`] ?? ["text/plain", ""];
     response.setHeader("access-control-allow-origin", "*").setHeader("content-type", type);
-    response.end(body);
+    const { status = 200, location, padding = "" } = url === "/moved.json" ? {} : fault;
+    if (location) response.setHeader("location", location);
+    response.writeHead(status).end(body + padding);
   });
   let shop: string;
   before(async () => {
@@ -233,6 +241,26 @@ describe("the shop that a payment link names", () => {
     assert.match((await page.locator(".shop img").getAttribute("src")) ?? "", /^data:image\/svg/);
     await assertSound(page, "a named shop");
   });
+
+  const faults: Record<string, Fault> = {
+    "has the status 404": { status: 404 },
+    "is redirected": { status: 302, location: "/moved.json" },
+    "exceeds 65,536 bytes": { padding: " ".repeat(65_536) },
+  };
+  for (const [name, each] of Object.entries(faults)) {
+    test(`the page omits a shop whose manifest ${name}`, async () => {
+      fault = each;
+      const read = page.waitForRequest(/executable-address\.json$/);
+      await page.goto(await linkOf(honest));
+      await read;
+      await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
+      // A page that accepted the manifest would show the shop within this time.
+      await page.waitForTimeout(1_000);
+      assert.equal(await page.locator(".shop").count(), 0);
+      assert.equal(await page.getByText(`${shop} doesn’t confirm`).count(), 0);
+      fault = {};
+    });
+  }
 
   test("the page omits a shop that does not respond", async () => {
     await page.goto((await linkOf(honest)).replace(shop.replace(":", "%3A"), "localhost%3A9"));

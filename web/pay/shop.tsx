@@ -95,7 +95,7 @@ function useShop(): ShopHere {
   return here;
 }
 
-/** @throws if the response is not a 200, was redirected, or is too long */
+/** @throws if the status is not 2xx, or the response was redirected or is too long */
 async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
   const answer = await fetch(url, {
     signal,
@@ -103,14 +103,14 @@ async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
     credentials: "omit",
     referrerPolicy: "no-referrer",
   });
-  if (!answer.ok || !answer.body) throw new Error(`${answer.status}`);
+  if (!answer.ok || !answer.body) throw new Error(`expected status 2xx, found ${answer.status}`);
   const reader = answer.body.getReader();
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   for (let bytes = 0; ; ) {
     const { done, value } = await reader.read();
     if (done) return new Blob(chunks, { type: answer.headers.get("content-type") ?? "" });
     bytes += value.length;
-    if (bytes > bytesMax) throw new Error("too long");
+    if (bytes > bytesMax) throw new Error(`expected at most ${bytesMax} bytes, found more`);
     chunks.push(value);
   }
 }
