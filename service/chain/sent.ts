@@ -19,10 +19,10 @@ import { sleepUnref } from "../flow/wait.ts";
 import { computeReturnGas, transactionGasMin, transferGasMax } from "./execution-gas.ts";
 import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";
 import type { Endpoint } from "./rpc/endpoint.ts";
-import { type Answer, type Call, hexData, parseLog, quantity } from "./rpc/json-rpc.ts";
+import { type Answer, type Call, parseLog, quantity } from "./rpc/json-rpc.ts";
 import { openNetwork } from "./rpc/network.ts";
 import type { View } from "./rpc/view.ts";
-import { meterCode, parseMeter } from "./simulation/meter.ts";
+import { measureReturn, type ReturnOutcome } from "./simulation/measure-return.ts";
 import { readHoldings, type VaultToken } from "./status/probe.ts";
 
 /**
@@ -43,50 +43,6 @@ export type TokenReport = {
  * - `left_to_owner`: this service does not return the token
  */
 export type ReportedFate = "queued" | "failed" | "over_limit" | "left_to_owner";
-
-/** A recovery of one token. `data` is the factory's calldata. */
-type Return = {
-  factory: Hex;
-  vault: Hex;
-  recovery: Hex;
-  token: Hex;
-  data: Hex;
-  from: Hex;
-  gasMax: number;
-};
-
-/** `unknown`: an endpoint could not run the recovery. */
-type ReturnOutcome = "moves" | "stays" | "unknown";
-
-/** Simulates a recovery to check whether the token leaves the address and reaches `recovery`. */
-export async function measureReturn(
-  { chainId, timestamp, ask }: AtBlock,
-  { factory, vault, recovery, token, data, from, gasMax }: Return,
-): Promise<ReturnOutcome> {
-  const pairs = [vault, recovery].map((account) => ({ account, token }));
-  const code = meterCode(pairs, factory, data, gasMax);
-  const question = (at: unknown) => ({ method: "eth_call", params: [{ from, data: code }, at] });
-  const judge = (answer: Answer | undefined): ReturnOutcome => {
-    if (!answer || "error" in answer) return "unknown";
-    const measured = parseMeter(hexData(answer.result), pairs.length);
-    if (measured.chainId !== chainId || measured.timestamp !== timestamp) return "unknown";
-    const [held, received] = measured.before;
-    const [left, receives] = measured.after;
-    const isKnown = held !== undefined && received !== undefined;
-    const isMoved = isKnown && (left ?? held) < held && (receives ?? 0n) > received;
-    return measured.succeeded && isMoved ? "moves" : "stays";
-  };
-  const lists = await ask([question], () => true);
-  const outcomes = lists.map(([answer]) => {
-    try {
-      return judge(answer);
-    } catch {
-      return "unknown";
-    }
-  });
-  if (outcomes.includes("stays")) return "stays";
-  return outcomes.includes("unknown") ? "unknown" : "moves";
-}
 
 type SentProblem = "unknown_transaction" | "failed_transaction" | "pays_nothing_here";
 

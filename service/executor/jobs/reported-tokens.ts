@@ -7,7 +7,7 @@
 
 import { recoverCalldata, toHex } from "executable-address";
 import { computeReturnGas } from "../../chain/execution-gas.ts";
-import { measureReturn } from "../../chain/sent.ts";
+import { measureReturn } from "../../chain/simulation/measure-return.ts";
 import { daySeconds, midnightAfter } from "../../flow/days.ts";
 import type { ReportedJob } from "../ledger/reported-tokens.ts";
 import type { Budgets } from "../money/budgets.ts";
