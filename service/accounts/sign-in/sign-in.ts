@@ -8,8 +8,7 @@
 // leave a user without an account. The user's next sign-in then creates the account
 // (`ensureAccount`).
 //
-// The service loads better-auth when a request first needs it. Otherwise, better-auth would be a
-// quarter of the code that is loaded at startup.
+// The service loads better-auth when a request first needs it, because only the dashboard needs it.
 
 import { randomBytes } from "node:crypto";
 import type { BetterAuthOptions } from "better-auth";

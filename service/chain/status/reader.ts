@@ -66,9 +66,9 @@ export type StatusReader = {
 export class AddressUnreadable extends ChainUnavailable {}
 
 /**
- * The maximum number of cached statuses, and of cached strays (balances in other tokens). For a
- * repeated address and block, each cache saves at least one request to the node.
- * http/status/status.test.ts counts the requests. Most statuses take 0.7 kB of memory.
+ * The maximum number of cached statuses, and of cached strays (balances in other tokens). If an
+ * address is read twice at one block, each cache avoids at least one request to the node.
+ * http/status/status.test.ts counts the requests.
  */
 const answersMax = 20_000;
 /**
