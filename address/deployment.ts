@@ -32,6 +32,8 @@ export const initCodePrefix: Hex =
  */
 export const vaultCodeBytes = { executed: 41, closed: 42 } as const;
 
-/** The vault's code before and after the last 16 bytes of the factory's address. */
+/**
+ * The two parts of the vault's code. Between them are the last 16 bytes of the factory's address.
+ */
 export const stubHead: Hex = "0x336f";
 export const stubTail: Hex = "0x18602857365f5f375f5f365f335af43d5f5f3e3d5ff35b";

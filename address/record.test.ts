@@ -67,7 +67,7 @@ describe("verifyRecord", () => {
     assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
   });
 
-  test("a `terms_mismatch` error quotes the terms from the first difference on", () => {
+  test("a `terms_mismatch` error quotes the terms, starting at the first difference", () => {
     const digits = record.terms.slice(130);
     const wanted = digits.slice(0, 64);
     assert.notEqual(digits[0], "f");

@@ -1,6 +1,6 @@
 // Describes every response of the service in one place. A shape determines the TypeScript type
-// (`TypeOf`), the client's check (`fits`), and the OpenAPI schema. The document's descriptions are
-// the fields' doc comments, so they add no bytes to a page.
+// (`TypeOf`), the client's check (`fits`), and the OpenAPI schema. The document's descriptions come
+// from the fields' doc comments. Comments add no bytes to a page.
 
 import type { Hex } from "./abi/hex.ts";
 import { describeLength, type Path } from "./errors.ts";
@@ -9,10 +9,10 @@ import { describeLength, type Path } from "./errors.ts";
  * Describes a JSON value of type `T` with the keywords of JSON Schema.
  *
  * Tags in a field's doc comment add limits to the OpenAPI document: `@pattern`, `@format`,
- * `@minLength`, `@maxLength`, `@minItems`, `@maxItems`, and `@maximum`. A maximum is the name of a
- * constant, as in `@maxItems callsMax`. A pattern can also be such a name. `@values` names the list
- * of known values. The client does not check these limits, so that the service can relax them
- * later.
+ * `@minLength`, `@maxLength`, `@minItems`, `@maxItems`, and `@maximum`. The value of a maximum is
+ * the name of a constant, as in `@maxItems callsMax`. The value of `@pattern` can also be a
+ * constant's name. `@values` names the list of known values. The client does not check these
+ * limits, so that the service can relax them later.
  */
 export type Shape<T = unknown> = {
   readonly type?: "string" | "integer" | "boolean" | "array" | "object" | "null" | "undefined";

@@ -29,7 +29,8 @@ export type Artifact = {
 /**
  * Runs forge in this folder, and returns forge's exit code and output.
  *
- * @param profile of foundry.toml: "default" compiles the deployed contracts, "test" the tests
+ * @param profile a profile in foundry.toml: "default" compiles the deployed contracts, and "test"
+ *   compiles the tests
  */
 export function runForge(
   profile: "default" | "test",

@@ -1,4 +1,4 @@
-// Tests on which chains the factory can be deployed. Also tests terms of the maximum length on a
+// Checks which chains the factory can be deployed on. Also tests terms of the maximum length on a
 // chain that limits init code and gas.
 
 import assert from "node:assert/strict";
@@ -34,8 +34,8 @@ describe("a chain with the size and gas limits of the Osaka upgrade", () => {
   const termsBytesMax = 24_576;
 
   /**
-   * Creates and pays an intent with terms of the maximum length. The intent makes `calls` calls of
-   * the token, and all bits of their arguments are set.
+   * Creates and pays an intent with terms of the maximum length. The intent calls the token `calls`
+   * times, with arguments whose bits are all set.
    */
   async function largest(calls: number, expirationTimestamp: bigint) {
     const token = await osaka.deploy(demoToken.abi, demoToken.bytecode, ["Dollar", "DUSD", 6]);

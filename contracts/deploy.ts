@@ -1,5 +1,6 @@
 // Deploys contracts with the deterministic deployer. Their addresses depend only on their creation
-// codes and salts. This module is separate from index.ts, whose importers do not need viem.
+// codes and salts. This module imports viem. It is separate from index.ts, because the files that
+// import index.ts do not need viem.
 
 import {
   type Account,
@@ -88,7 +89,8 @@ export async function hasDeployer(reader: Client): Promise<boolean> {
  *
  * Each chain allows only one attempt, because a failed transaction uses up the deployer's nonce.
  * The nonce, gas limit, and gas price of the transaction are fixed. So the function first estimates
- * the transaction. If the transaction would fail, the function sends nothing, not even the funds.
+ * the transaction. If the transaction would fail, the function neither funds the sender nor sends
+ * the transaction.
  *
  * @throws an error whose message states the reason and, in most cases, suggests what to do
  */
@@ -121,7 +123,7 @@ const alternatives =
   "as a genesis predeploy";
 
 /**
- * Checks that the deployer's keyless transaction would succeed, if the chain lacks the deployer.
+ * If the chain lacks the deployer, checks that the deployer's keyless transaction would succeed.
  * Sends nothing.
  *
  * @throws an error whose message says why the transaction would fail and suggests what to do

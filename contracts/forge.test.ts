@@ -1,6 +1,6 @@
 // The Solidity tests: fuzzing and invariants with a fixed seed, on the committed creation code.
-// `npm test` runs as many cases of each test as the mutation tests, so both find the same faults.
-// `npm run test:long` runs as many cases as foundry.toml says. For more cases, set
+// `npm test` and the mutation tests run the same number of cases per test, so both find the same
+// faults. `npm run test:long` runs as many cases as foundry.toml says. For more cases, set
 // FOUNDRY_FUZZ_RUNS=10000 FOUNDRY_INVARIANT_RUNS=10000.
 
 import assert from "node:assert/strict";
@@ -17,12 +17,12 @@ describe("the Solidity tests, run by `forge test`", () => {
   // Runs forge once for all tests, because each run starts the compiler and compiles the tests.
   const { exitCode, output } = runForge("test", ["test"], runs);
 
-  test("a test that always fails is reported as failed", () => {
+  test("a test that fails on purpose is reported as failed", () => {
     assert.equal(exitCode, 1, output);
     assert.match(output, /FAIL: the canary sings/, output);
   });
 
-  test("every test passes, except the test that always fails", () => {
+  test("all tests pass, except a test that fails on purpose", () => {
     assert.match(output, /Ran 30 test suites .* 1 failed, 0 skipped/, output);
     const calls = [...output.matchAll(/invariant_\w+\(\) \(runs: \d+, calls: (\d+)/g)];
     assert.equal(calls.length, 4);

@@ -46,7 +46,7 @@ const perSecond = (policy: "apiKey" | "clientId") => 1_000 / policies[policy].in
 const thenEvery = ({ burst, intervalMs }: { burst: number; intervalMs: number }) =>
   `a burst of ${burst}, then one every ${intervalMs / 1_000} s`;
 
-/** Phrases of the pages, with the numbers from the code. */
+/** Phrases that the pages must contain. Their numbers come from the code. */
 const phrases: Record<string, readonly string[]> = {
   "docs/api.md": [
     `1 to ${referenceCharactersMax} printable characters`,

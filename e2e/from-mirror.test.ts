@@ -65,7 +65,7 @@ const honest: RequestListener = ({ headers: { range }, url }, response) => {
   response.writeHead(206, { "Content-Range": part }).end(file.subarray(from));
 };
 
-/** Returns a record that pays the shop and, if `tipped` is set, also a tip. */
+/** Returns a record that pays the shop. If `tipped` is true, the record also pays a tip. */
 function recordOf(name: string, { tipped = true, secondsLeft = 86_400 } = {}): AddressRecord {
   const seed = keccak256(stringToHex(name));
   const token = getAddress(demoTokens[0]!.address);
@@ -103,8 +103,8 @@ describe("the executor with --from-mirror", () => {
   const expired = recordOf("expired", { secondsLeft: -60 });
 
   /**
-   * Stores the records and then writes them to the honest mirror, as the service does. In the
-   * mirror, the record `damage` gets the terms of another record.
+   * Stores the records and then writes them to the honest mirror, as the service does. Between the
+   * two steps, the record `damage` gets the terms of another record.
    */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });
@@ -218,7 +218,7 @@ describe("the executor with --from-mirror", () => {
     assert.equal(await isExecuted(plain), false);
   });
 
-  test("the executor reads a replaced list from its beginning", async () => {
+  test("the executor reads a mirror's list from the start after the list is replaced", async () => {
     await pay([again]);
     writeFileSync(list, `${JSON.stringify(again)}\n`);
     await until("it is executed", () => isExecuted(again), 60);

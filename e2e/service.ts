@@ -1,5 +1,4 @@
-// Starts a chain with the demo contracts, and the service. Each is a separate process on a free
-// port.
+// Starts the service and a chain with the demo contracts, as separate processes on free ports.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

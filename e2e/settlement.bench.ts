@@ -8,9 +8,9 @@
 //   execution takes more than 60 s.
 // - soak: a longer run at half the rate of the largest cohort. The backlog must not grow.
 //
-// Each combination of database and block time gets its own chain, database, and service. The
-// service shares the machine with the load generator. A separate machine would give results that
-// are at least as good.
+// Each combination of a database type and a block time has its own chain and service. The service
+// shares the machine with the load generator. A separate machine would give results that are at
+// least as good.
 //
 // BLOCK_SECONDS, DATABASES, STEADY_SECONDS, SOAK_SECONDS, and COHORT_MAX configure the runs.
 
@@ -54,7 +54,8 @@ const giveUpMs = 300_000;
 const amount = 25_000_000n;
 const token = demoTokens[0]!.address;
 /**
- * The executor divides its budget and its work among accounts, so the addresses belong to several.
+ * The addresses belong to several accounts, because the executor divides its budget and its work
+ * among accounts.
  */
 const accountCount = 10;
 /** The block gas limit of OP Mainnet and Base, rounded down. */
@@ -159,7 +160,7 @@ async function openPayer(rpcUrl: string, blockSeconds: number) {
   return { wallet, pay };
 }
 
-/** Records the blocks of each payment and each execution from the chain's logs. */
+/** Reads the chain's logs, and records the block of each payment and each execution. */
 function watchChain(wallet: ReturnType<typeof localWallet>, payments: Map<string, Payment>) {
   let isStopped = false;
   const run = async () => {

@@ -124,8 +124,8 @@ async function mint(to: Hex): Promise<void> {
 const executionOf = ({ intent }: AddressRecord) => toHex(encodeExecution(intent));
 
 /**
- * Returns the lowest gas limit at which all calls succeed, but the factory's gas check reverts.
- * Without this check, a gas estimate would return about this limit. The limit is a multiple of
+ * Returns the lowest gas limit at which all calls succeed and only the factory's gas check fails.
+ * Without the gas check, a gas estimate would be close to this limit. The limit is a multiple of
  * 10,000.
  */
 async function leastContent({ name, address }: Target, record: AddressRecord): Promise<bigint> {

@@ -1,4 +1,4 @@
-// Finds the hazards of an intent that a payer should see before paying.
+// Finds the hazards in an intent, so that a payer sees them before paying.
 
 import { approvalOf, findCautions, type Intent } from "executable-address";
 import { hasHidden } from "executable-address/payment";

@@ -18,7 +18,7 @@ export async function findSimulation(
     const answer = await fetch(`${baseUrl}/address/${address}/simulation`, { signal });
     if (answer.status === 404) return { kind: "not_held" };
     const simulation = answer.ok && proveSimulation(await answer.json(), address);
-    // With more balance changes, a hostile server could fill the page.
+    // Without this limit, a hostile server could fill the page with balance changes.
     if (simulation && simulation.changes.length <= measuredBalancesMax)
       return { kind: "done", simulation };
   } catch {

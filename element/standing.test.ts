@@ -155,7 +155,7 @@ describe("a paid address that cannot execute", () => {
     assert.equal(standing.failedCall, 1);
   });
 
-  test("the state is stuck if the executor gave up or its last attempt failed", () => {
+  test("the state is `stuck` if the executor gave up or its last attempt failed", () => {
     assert.equal(stand({ status: executor("given_up", 3) }).state, "stuck");
     assert.equal(stand({ status: executor("given_up", 3) }).reason, "no gas");
     assert.equal(stand({ status: executor("waiting", 1) }).state, "stuck");
@@ -222,7 +222,7 @@ describe("a notice about look-alike tokens", () => {
   });
 });
 
-describe("a payment that requests 100 and accepts 99", () => {
+describe("an intent that requests 100 but accepts 99", () => {
   const tolerant = {
     ...payWithTolerance({ token, recipient: token, least: 99n, most: 100n }),
     expirationTimestamp: now + 3600,

@@ -1,5 +1,5 @@
-// Decides which payment state a page shows. A page must not offer a payment that cannot execute. A
-// page must not show a received payment as successful if its execution fails.
+// Decides which payment state a page shows. A page must not offer payment if the calls cannot be
+// executed. A page must not show a received payment as successful if its execution fails.
 
 import { type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -57,9 +57,9 @@ export type Offer = {
   isCovered: boolean;
   /**
    * Whether to show the payment options immediately. If the options are hidden, the payment page
-   * explains the reason. The page shows hidden options after the payer confirms, unless the calls
-   * can no longer run. The element does not offer this confirmation. It links to the payment page
-   * instead.
+   * explains the reason. After the payer confirms this message, the page shows the options, unless
+   * the calls can no longer run. The element does not offer this confirmation, and links to the
+   * payment page instead.
    */
   isPayable: boolean;
   /**

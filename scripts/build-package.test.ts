@@ -93,8 +93,8 @@ async function bundleFiles(code: string) {
 const bundle = async (code: string): Promise<string> => (await bundleFiles(code))[0]!.code;
 
 /**
- * Returns the number of bytes that a page loads at first for `code`. Also returns the size of each
- * module that loads on demand.
+ * Returns the number of bytes that a page with `code` loads initially. Also returns the size of
+ * each module that loads on demand.
  */
 async function weigh(code: string) {
   const files = await bundleFiles(code);

@@ -1,5 +1,5 @@
-// Runs the checks of `npm run check` as tests: types, code layout, and unused code. As tests, the
-// checks run in parallel with other test files and use idle processors.
+// Runs the checks of `npm run check` as tests: types, code layout, and unused code. Tests run in
+// parallel, so the checks use idle processors.
 
 import assert from "node:assert/strict";
 import { exec } from "node:child_process";

@@ -58,7 +58,8 @@ export async function untilPrinted(
 }
 
 /**
- * Sends `child` to `signal`, and waits until it has exited. Does nothing if it has already exited.
+ * Sends `signal` to `child`, and waits until `child` has exited. Does nothing if `child` has
+ * already exited.
  */
 export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (hasEnded(child)) return;

@@ -26,7 +26,7 @@ const countImporters = (path: string) =>
   new Set(importers.get(path)?.map((each) => each.path) ?? []).size;
 
 /**
- * The files of at most 60 lines that only one file imports. The value is the reason why the file is
+ * The files with a single importer and at most 60 lines. The value is the reason why the file is
  * separate. A file of this size without a stated reason must be merged into its importer.
  */
 const smallFiles: Readonly<Record<string, string>> = {

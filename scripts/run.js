@@ -1,7 +1,7 @@
 // `node scripts/run.js ARGUMENT...` runs `node ARGUMENT...` with a Node that supports TypeScript.
 // If the current Node does not support TypeScript, uses the Node that npm ci installed. Finds the
-// installed Node through its package, not through node_modules/.bin/node. Versions of npm before 11
-// delete that link if they skip the packages of other platforms.
+// installed Node through its package. The link node_modules/.bin/node may be missing: npm before
+// version 11 deletes the link if it skips the packages for other platforms.
 //
 // This file is plain JavaScript, so that old versions of Node can print an error message.
 
@@ -75,8 +75,8 @@ function runChild(node) {
   // Finds the parent processes before the program starts. If npm is killed later, the shell gets
   // another parent.
   whenParentEnds(() => child.kill("SIGTERM"));
-  // If the arguments name a program, the child runs this file again. Its `runHere` then ends the
-  // program when this process ends.
+  // To start a program, the child process runs run.js again. In the child process, `runHere` starts
+  // the program, and ends it when this process ends.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
     stdio: "inherit",
     detached: process.platform !== "win32",
@@ -105,8 +105,8 @@ function passSignals(child) {
 
 /**
  * Calls `stop` when npm exits, or when the shell between npm and this process exits. A signal from
- * npm ends the shell, which does not forward it. This function also watches npm, because SIGKILL of
- * npm sends no signal to the shell.
+ * npm ends the shell, but the shell does not forward the signal. If npm is killed with SIGKILL, the
+ * shell receives no signal, so this function also watches npm.
  * @param {() => void} stop
  */
 function whenParentEnds(stop) {

@@ -239,7 +239,7 @@ function prepareDataDir(): void {
 function lockDataDir(): Stop {
   try {
     const unlock = lockDirectory(dataDir, "start.lock");
-    // The service holds this lock while it runs.
+    // The service keeps this lock while it runs.
     lockDirectory(dataDir)();
     return async () => unlock();
   } catch (error) {

@@ -134,8 +134,8 @@ const roomOf = (path: string) => {
 type Import = { room: string | undefined; file?: string };
 
 /**
- * Returns the files and rooms that a source file imports, as paths from the root. Rooms are the
- * folders of `mayImport`.
+ * Returns the imports of a source file: each file's path from the root, and its room. A room is a
+ * folder that `mayImport` lists.
  */
 const importsOf = (path: string): Import[] =>
   readSpecifiers(path).flatMap((specifier) => {
@@ -227,8 +227,8 @@ describe("imports between folders", () => {
 });
 
 /**
- * Returns the imports between folders. In a folder with subfolders, each file is treated as if it
- * were in its own subfolder.
+ * Returns the imports between folders. If a folder has subfolders, each file directly in it counts
+ * as a folder.
  */
 function folderGraph(): Map<string, Set<string>> {
   const own = sources.filter((path) => !isTest(path));
@@ -278,9 +278,8 @@ const namesTable =
   /(?:From|Into|Table|[jJ]oin)\(\s*"(\w+)|\b(?:from|into|update|join|table)\s+(\w+)/g;
 
 /**
- * Maps a folder that creates tables to the subfolder that may use these tables. Outside this
- * subfolder, only the files that create the tables may use them. For all other folders, every file
- * may use the tables of its own folder.
+ * The folders whose tables only one subfolder may use. The files that create the tables may use
+ * them too. In all other folders, every file may use the tables of its own folder.
  */
 const homes: Record<string, string> = { "service/executor": "service/executor/ledger" };
 
@@ -303,7 +302,7 @@ describe("database tables", () => {
   });
 });
 
-/** The folders of files that a web page loads, by the file that writes the page. */
+/** For each file that writes a web page, the folder whose files the page loads. */
 const pageFolders: Record<string, string> = {
   "web/docs/write.ts": "web/public/docs",
   "web/index.html": "web/public",
@@ -311,9 +310,9 @@ const pageFolders: Record<string, string> = {
 };
 
 /**
- * Returns the paths of the source files that a file names, from the root. A comment does not name a
- * file. A path that begins with a dot is relative to the folder of the file. Any other path can be
- * relative to this folder or to a folder above it, such as the folder of a package.
+ * Returns the source files that the file at `path` names, as paths from the root. Comments are
+ * ignored. A name that begins with a dot is relative to the folder of the file. Any other name can
+ * be relative to this folder or to a folder above it, such as the folder of a package.
  */
 function namedBy(path: string): string[] {
   if (!/(\.(tsx?|c?js|html|md)|(^|\/)package\.json)$|^\.ci\/run$/.test(path)) return [];
@@ -386,7 +385,7 @@ describe("the history of commits", () => {
     const since = "4bd0863";
     const commits = commitsAfter(since);
     if (!commits) return t.skip(skipped);
-    // A subject may name a folder that a later commit has removed or renamed.
+    // A commit's subject may name a folder that a later commit has removed or renamed.
     const changed = logOf(since, "--format=", "--name-only", "--no-renames")!.split("\n");
     const folders = [...files, ...changed].flatMap((path) => dirname(path).split("/"));
     const rooms = new Set(folders).add("tests");
@@ -397,7 +396,7 @@ describe("the history of commits", () => {
   });
 });
 
-describe("the packages that npm ci installs", () => {
+describe("the project's use of npm", () => {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const manifests = ["", "contracts/", "address/", "element/", "shop/", "service/", "web/"].map(
     (folder) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")),
@@ -434,7 +433,7 @@ describe("the packages that npm ci installs", () => {
     }
   });
 
-  test("the package in the root folder has at most 9 npm scripts", () => {
+  test("the root `package.json` has at most 9 scripts", () => {
     const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     assert.ok(Object.keys(scripts).length <= 9, Object.keys(scripts).join(", "));
   });

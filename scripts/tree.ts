@@ -36,7 +36,7 @@ const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"|new URL\(\s*"([^
 export const readSpecifiers = (path: string): string[] =>
   [...textOf.get(path)!.matchAll(importPattern)].map(([, imported, opened]) => imported ?? opened!);
 
-/** Returns the path of the file that a relative specifier in `path` names, from the root. */
+/** Resolves a relative specifier in the file `path`. Returns a path from the root. */
 export const resolveImport = (path: string, specifier: string): string =>
   relative(root, resolve(root, dirname(path), specifier))
     .split(sep)

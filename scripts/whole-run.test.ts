@@ -12,8 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), "whole-"));
 after(() => rmSync(folder, { recursive: true }));
 
 /**
- * Runs a test file like `npm test`, but without the variable NODE_TEST_CONTEXT. With this variable,
- * the inner run would become a part of this test run.
+ * Runs a test file as `npm test` does, but without the variable NODE_TEST_CONTEXT. With this
+ * variable, the inner run would become a part of this test run.
  */
 function run(text: string, ...args: string[]) {
   const file = join(folder, "one.test.ts");
@@ -38,7 +38,7 @@ function hasTrackPromises(): boolean {
 const door = resolve(import.meta.dirname, "run.js");
 const hookThatEnds = "before(() => new Promise(() => setImmediate(() => process.exit(0))));";
 
-describe("a test file in npm test", () => {
+describe("a test file that `npm test` runs", () => {
   test("fails if its process ends before the first test", () => {
     const { status, stdout } = run(`${hookThatEnds} test("one", () => {});`, door);
     assert.equal(status, 1);
@@ -79,7 +79,7 @@ describe("a test file in npm test", () => {
     assert.equal(run(`test("one", () => {});`, door).status, 0);
   });
 
-  test("control: Node's own runner passes a test file that ends early", () => {
+  test("control: Node's own runner reports success for a file that ends early", () => {
     assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
   });
 });

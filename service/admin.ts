@@ -1,11 +1,11 @@
 // Runs the operator's commands. Example:
 //
-// npm run --silent admin -- account create --email E
+// npm run --silent admin -- account create --email EMAIL
 //
-// `--help` lists the commands. A command prints only JSON to stdout; `export` prints one line for
-// each record. A command that fails prints one sentence to stderr and exits with the code 1. Most
-// commands use the database directly, even while the server runs. For `copy`, the server must be
-// stopped.
+// The option `--help` lists the commands. A command prints only JSON to stdout; `export` prints one
+// line for each record. A command that fails prints one sentence to stderr and exits with the code
+// 1. Most commands use the database directly, even while the server runs. For `copy`, the server
+// must be stopped.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";

@@ -12,7 +12,7 @@ const linesOf = (environment: NodeJS.ProcessEnv): string[] => {
   return [];
 };
 
-describe("readConfig rejects", () => {
+describe("readConfig", () => {
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["an invalid port", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     ["a port above 65535", { PORT: "65536" }, /^PORT is "65536"; expected/],
@@ -35,7 +35,7 @@ describe("readConfig rejects", () => {
     ],
     ...["security@pay.example", "http://pay.example/report", "mailto:a@b.example\nExpires: 1"].map(
       (contact): [string, NodeJS.ProcessEnv, RegExp] => [
-        `a contact that is no URI of one line: ${contact}`,
+        `a contact that is not a URI of one line: ${contact}`,
         { SECURITY_CONTACT: contact },
         /^SECURITY_CONTACT is .* expected a mailto, https, or tel URI/,
       ],
@@ -78,7 +78,7 @@ describe("readConfig rejects", () => {
       { WORKERS: "2", ROLE: "executor", DATABASE_URL: "postgres://u@h/d" },
       /^WORKERS is above 1, but ROLE=executor runs a single process; expected ROLE=api or /,
     ],
-    ["no workers", { WORKERS: "0" }, /^WORKERS is "0"; expected a whole number from 1 to 128$/],
+    ["zero workers", { WORKERS: "0" }, /^WORKERS is "0"; expected a whole number from 1 to 128$/],
     [
       "a minimum expiry above the maximum",
       { EXPIRY_SECONDS_MIN: "600", EXPIRY_SECONDS_MAX: "60" },
@@ -86,18 +86,18 @@ describe("readConfig rejects", () => {
     ],
   ];
   for (const [title, environment, line] of refused) {
-    test(title, () => {
+    test(`rejects ${title}`, () => {
       const lines = linesOf(environment);
       assert.equal(lines.length, 1);
       assert.match(lines[0] ?? "", line);
     });
   }
 
-  test("no variable of another program, such as PATH", () => {
+  test("accepts variables of other programs, such as `PATH`", () => {
     assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
   });
 
-  test("an invalid secret, without showing it", () => {
+  test("rejects an invalid secret, without showing it", () => {
     for (const [name, value] of [
       ["DATABASE_URL", "mysql://user:hush@host/database"],
       ["SESSION_SECRET", "hush"],
@@ -108,7 +108,7 @@ describe("readConfig rejects", () => {
     }
   });
 
-  test("all invalid settings together, with one line for each setting", () => {
+  test("rejects all invalid settings together, with one line for each setting", () => {
     const lines = linesOf({ HOST: "w w", PORT: "x", ROLE: "y", DRAIN_SECONDS: "z" });
     assert.deepEqual(
       lines.map((line) => line.split(" ")[0]),

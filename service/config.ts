@@ -106,9 +106,8 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorMirrors,
     executorPays,
     /**
-     * The maximum number of reported tokens that the executor returns per account, chain, and day.
-     * With `EXECUTOR_PAYS=tips`, the maximum is zero. The executor gets no tip for returning a
-     * reported token.
+     * The limit for each account on each chain. With `EXECUTOR_PAYS=tips`, the limit is zero,
+     * because the executor gets no tip for returning a reported token.
      */
     executorReportedTokensPerDay: executorPays === "tips" ? 0 : reportedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
@@ -223,8 +222,8 @@ const text32 = z
   .string()
   .min(
     32,
-    "at least 32 random characters, or no value, so that the service creates a secret and stores " +
-      "it in the database",
+    "at least 32 random characters, or no value: without a value, the service creates a secret " +
+      "and stores it in the database",
   );
 
 const privateKey = matching(/^0x[0-9a-fA-F]{64}$/, "a private key: 0x and 64 hex digits");

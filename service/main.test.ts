@@ -178,7 +178,7 @@ describe("a second server on the same SQLite directory", () => {
     assert.equal(stderr, `DATA_DIR ${DATA_DIR} is in use by another server: ${remedy}\n`);
   };
 
-  test("does not start, but operator's commands work", async () => {
+  test("does not start, but the operator's commands work", async () => {
     await refused();
     assert.equal((await fetch(`${first.base}/readyz`)).status, 200);
     const listed = await run("admin", ["account", "list"], { DATA_DIR });
@@ -331,7 +331,7 @@ describe("a server after SIGTERM", () => {
     assert.match(server.lines.at(-1)!, /"msg":"stopped"/);
   });
 
-  test("ends immediately at a later second signal", onlyLong, async () => {
+  test("exits immediately if the signal is repeated after a second", onlyLong, async () => {
     const server = await start();
     await begin(server);
     const ended = once(server.process, "exit");

@@ -40,8 +40,8 @@ export function openCheckout(parts: CheckoutParts) {
   if (key === undefined) throw new TypeError("referenceKeys: expected one or more, found none");
 
   /**
-   * Creates the order `reference` and its address. The call is idempotent if the amount, the calls,
-   * and `recovery` stay the same.
+   * Creates the order with this `reference`, and the order's address. The call is idempotent if the
+   * amount, the calls, and `recovery` stay the same.
    *
    * @throws {InvalidError} if the intent is invalid; the error lists every fault. Also throws
    *   `reference_in_use` if another order has this reference
@@ -94,8 +94,8 @@ export function newOrder(
 }
 
 /**
- * Returns the stored order of a reference. Used if a save fails because another server has already
- * saved the order.
+ * Returns the stored order with this `reference`. Used if a save fails because another server has
+ * already saved the order.
  */
 export async function requireStored(store: ShopStore, reference: string): Promise<ShopOrder> {
   const stored = await store.findByReference(reference);

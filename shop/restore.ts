@@ -19,7 +19,7 @@ type RestoreParts = Pick<ProveEventOptions, "factory"> & {
   warn(message: string): void;
 };
 
-/** The fields of an event or of a list item that identify an order. */
+/** The fields that identify an order, in an event or in a list item. */
 export type NamedAddress = Pick<ListedAddress, "address" | "reference" | "createdBy">;
 
 export function openRestore(parts: RestoreParts) {
@@ -93,9 +93,9 @@ function openAdoption(parts: RestoreParts) {
 
   /**
    * Stores the order of an address if the salt proves that the shop requested the address. Replaces
-   * a stored order only in the state `made`.
+   * a stored order only if the order's state is `made`.
    *
-   * @returns the stored order of the reference, which may have a different address
+   * @returns the order that is now stored for `reference`; its address may differ from `address`
    * @throws {InvalidError} if the record's salt does not prove this reference and intent
    */
   async function adopt(reference: string, address: Hex): Promise<ShopOrder> {

@@ -45,8 +45,8 @@ export type ShopOptions = ProveEventOptions & {
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
    * Records a payment. The payment can be in any token, so check `fact.token`. The fact `payment`
-   * contains all amounts that one transaction paid in one token. For a payment without a log, such
-   * as native coin, the fact is `held`. The fact `held` contains the current balance but no
+   * contains all amounts that one transaction paid in one token. The fact `held` reports a payment
+   * without a log, such as native coin. The fact `held` contains the current balance but no
    * transaction hash. Deliver goods in `deliver`, not in `onPayment`. The shop may call `onPayment`
    * more than once for a payment. Use the transaction hash and the token as an idempotency key. If
    * a transaction contains two payments in the same token, the shop calls `onPayment` twice. In

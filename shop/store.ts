@@ -79,5 +79,5 @@ export type ShopStore = {
   endEvent(claim: string): MaybePromise<void>;
 };
 
-/** Returns the address in lower case. The shop's store compares addresses in lower case. */
+/** Returns the address in lowercase. The shop's store compares addresses in lowercase. */
 export const addressKey = (address: Hex): string => address.toLowerCase();

@@ -226,7 +226,7 @@ describeOnEach(
       ]);
     });
 
-    test("a shop warns and abandons work after 50 retries in seven hours", async () => {
+    test("a shop abandons an event and warns after 50 retries over seven hours", async () => {
       const { store, delays } = await newHastyStore();
       let calls = 0;
       const world = await newShop({
@@ -256,7 +256,7 @@ describeOnEach(
 );
 
 describe("two servers of one shop", () => {
-  test("two servers create one address and deliver once", async () => {
+  test("create one address per order, and deliver each order once", async () => {
     const url = await postgres.newDatabase();
     const orders: string[] = [];
     const deliver = async ({ reference }: ShopOrder) => {

@@ -1,5 +1,5 @@
-// npm run build -w web: builds the pages into dist/, or into the folder given as an argument. The
-// payment page and the dashboard share only ui/, shown/, and other packages. A payer therefore
+// npm run build -w web: builds the pages into dist/, or into the folder given as an argument.
+// Within web/, the payment page and the dashboard share only ui/ and shown/. A payer therefore
 // never downloads code of the dashboard.
 
 import { join, resolve } from "node:path";
@@ -32,8 +32,7 @@ await build({
     // The HTML of each page lists all scripts of the page. Otherwise, a phone would need another
     // round trip to find imported scripts.
     modulePreload: { polyfill: false },
-    // Does not inline images as data: URLs. The Content-Security-Policy would otherwise need
-    // `img-src data:`.
+    // Inlined images would need `img-src data:` in the Content-Security-Policy.
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: ["index.html", "pay.html"],

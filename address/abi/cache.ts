@@ -3,8 +3,8 @@
 // callers are still correct. The keys come from untrusted input, so their number and length are
 // limited.
 //
-// The decoder looks up entries by their bytes, so it creates no text for cached entries. Cached
-// addresses and functions make decoding two calls at least three times as fast
+// The decoder looks up entries by their bytes, so it creates no text for cached entries. With
+// cached addresses and functions, two calls are decoded at least three times as fast
 // (test/derive.bench.ts).
 
 import type { Keccak } from "../keccak/keccak.ts";
@@ -21,7 +21,7 @@ export type AbiFunction = {
   readonly names: string;
   readonly signatureBytes: Uint8Array;
   readonly namesBytes: Uint8Array;
-  /** The first 4 bytes of keccak-256 of the signature, lowercase. */
+  /** The first 4 bytes of the signature's keccak-256 hash, as lowercase hex. */
   readonly selector: Hex;
   readonly parameters: readonly AbiType[];
   /** The total size in bytes of the parameters' heads in the ABI encoding. */
@@ -42,7 +42,7 @@ export type Cache = {
   readonly addresses: (Address | undefined)[];
   /** The 20 bytes of the address in each used slot. */
   readonly addressBytes: Uint8Array;
-  /** The cached functions. The keys are the functions' texts in intents. */
+  /** Maps the `text` of each cached function to the function. */
   readonly functions: Map<string, AbiFunction>;
   /**
    * Maps each slot ({@link slotOfSignature}) to its most recent function. Contains only functions
@@ -95,7 +95,7 @@ export function slotOfBytes(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * Returns the value of a hex digit in upper or lower case. For any other character, returns an
+ * Returns the value of a hex digit in uppercase or lowercase. For any other character, returns an
  * arbitrary small number.
  */
 function digitAt(text: string, index: number): number {

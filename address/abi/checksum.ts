@@ -40,7 +40,8 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
 const spare = new Uint8Array(32);
 
 /**
- * Returns whether `value` is 20 bytes as hex, in upper or lower case. Does not check the checksum.
+ * Returns whether `value` is 20 bytes as hex, in uppercase or lowercase. Does not check the
+ * checksum.
  */
 export const isAddress = (value: unknown): value is Hex =>
   typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
@@ -52,7 +53,7 @@ export const isAddress = (value: unknown): value is Hex =>
  * letters from uppercase letters.
  *
  * @see https://eips.ethereum.org/EIPS/eip-55
- * @throws {InvalidError} `wrong_length`, or as {@link parseBytes}
+ * @throws {InvalidError} `wrong_length`, or an error of {@link parseBytes}
  */
 export function formatAddress(value: Bytes, keccak: Keccak = keccak256): Hex {
   const bytes = parseBytes(value);
@@ -116,8 +117,8 @@ export function writeAddress(
 }
 
 /**
- * Returns the address in the word at `at`, in EIP-55 case. Returns undefined if the word is not an
- * address.
+ * Reads the word at offset `at` as an address in EIP-55 case. Returns undefined if the word is not
+ * an address.
  */
 export function readAddress(cache: Cache, bytes: Uint8Array, at: number): Hex | undefined {
   let above = 0;

@@ -298,7 +298,7 @@ function readElementary(parser: Parser): AbiType {
   if (type) return type;
   if (word === "") stuck(parser, "malformed_function", `${place(parser)}: expected a type`);
   const hint =
-    typeHints[word] ?? "write address for a contract, uint8 for an enum, and a tuple for a struct";
+    typeHints[word] ?? "write a contract as address, an enum as uint8, and a struct as a tuple";
   stuck(parser, "unknown_type", `expected a canonical ABI type, found ${shorten(word)}: ${hint}`);
 }
 

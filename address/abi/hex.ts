@@ -75,7 +75,7 @@ export function toHex(value: Bytes): Hex {
 /**
  * Decodes hex.
  *
- * @param text `0x` followed by an even number of digits, in upper or lower case
+ * @param text `0x` followed by an even number of digits, in uppercase or lowercase
  * @param path the position of the text in the input, for the issue
  * @throws {InvalidError} `malformed_hex`
  */
@@ -142,7 +142,7 @@ export function writeHex(text: string, into: Uint8Array, at: number): boolean {
 /** Encodes a number as a JSON-RPC quantity: hex without leading zeros. */
 export const toQuantity = (value: bigint | number): Hex => `0x${value.toString(16)}`;
 
-/** Decodes a JSON-RPC quantity in upper or lower case. Returns undefined for any other value. */
+/** Decodes a JSON-RPC quantity in uppercase or lowercase. Returns undefined for any other value. */
 export const fromQuantity = (value: unknown): bigint | undefined =>
   typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : undefined;
 
@@ -152,7 +152,7 @@ export const lowerHex = (value: unknown): Hex | undefined =>
     ? (value.toLowerCase() as Hex)
     : undefined;
 
-/** Returns whether `value` is 32 bytes as hex, in upper or lower case. */
+/** Returns whether `value` is 32 bytes as hex, in uppercase or lowercase. */
 export const isHash = (value: unknown): value is Hex =>
   typeof value === "string" && /^0x[0-9a-f]{64}$/i.test(value);
 

@@ -13,7 +13,8 @@ const exactDigits = 15;
 type Integer = number | bigint;
 
 /**
- * Parses `text` as an integer of `bits`. Adds a fault and returns undefined if the text is invalid.
+ * Parses `text` as an integer with `bits` bits. If the text is invalid, adds a fault and returns
+ * undefined.
  */
 export function readInteger(
   faults: Faults,
@@ -85,7 +86,9 @@ function addSpellingFault(faults: Faults, text: string): void {
  */
 const baseUnits = "amounts are in base units (one token is 10^decimals base units)";
 
-/** Guesses the integer that `01`, `+1`, `-0`, `0x1`, `1e3`, `1_000`, or `1.0` means. */
+/**
+ * Guesses the intended integer of a text such as `01`, `+1`, `-0`, `0x1`, `1e3`, `1_000`, or `1.0`.
+ */
 function guessInteger(text: string): bigint | undefined {
   const plain = text.trim().replace(/(?<=\d)[_,](?=\d{3})/g, "");
   if (/^0x[0-9a-f]+$/i.test(plain)) return BigInt(plain);
@@ -126,7 +129,8 @@ export function readWord(view: DataView, at: number): bigint {
 }
 
 /**
- * Decodes the word at `at` as an integer of `bits`. Returns undefined if the word is out of range.
+ * Decodes the word at offset `at` as an integer with `bits` bits. Returns undefined if the word is
+ * out of range.
  */
 export function decodeInteger(
   view: DataView,

@@ -8,9 +8,9 @@ const itemsMax = 64;
 type Spelled = string | Spelled[];
 
 /**
- * Suggests a string, quoted as JSON, to write instead of the argument `value`. For an array, the
- * string is the JSON text of nested arrays of strings. Returns undefined if the meaning is unclear
- * or the suggestion is too long.
+ * Suggests a string, quoted as JSON, to write instead of the argument `value`. For an array,
+ * suggests its JSON text, with every inner value as a string. Returns undefined if the meaning is
+ * unclear or the suggestion is too long.
  *
  * @param value an argument that is not a string
  */

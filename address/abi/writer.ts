@@ -22,7 +22,7 @@ let spare: Writer | undefined;
 
 /**
  * Calls `write` with an empty writer, which can be reused after the call. A nested call gets a new
- * writer. For example, a keccak function that the caller passed can derive another address.
+ * writer. For example, the caller's keccak function may itself derive another address.
  */
 export function withWriter<T>(write: (writer: Writer) => T): T {
   const writer = spare ?? newWriter();

@@ -58,8 +58,8 @@ export type DecodedCall =
  * decoded intent, call {@link makeRecord}.
  *
  * @throws {InvalidError} `not_an_execution` for another function, or `malformed_terms` if a batch
- *   is not canonical. For a single call, also throws the faults of that call. The paths in an
- *   item's `error` begin with the item's index in the batch
+ *   is not canonical. If the calldata is a single call, the error contains the faults of this call.
+ *   The paths in an item's `error` begin with the item's index in the batch
  */
 export function decodeExecutions(calldata: Bytes, options: TermsOptions = {}): DecodedCall[] {
   const bytes = parseBytes(calldata, ["calldata"]);

@@ -147,7 +147,7 @@ describe("requestedAmount", () => {
   test("requestedAmount is the intent's amount if the calls collect less", () =>
     assert.equal(requestedAmount({ ...parts, amount: "26000000" }), "26000000"));
 
-  test("requestedAmount is the call's maximum if this exceeds the intent's amount", () =>
+  test("requestedAmount is the call's maximum if the intent's amount is lower", () =>
     assert.equal(requestedAmount(parts), "25000000"));
 
   test("requestedAmount adds up all calls that collect the intent's token", () => {

@@ -1,7 +1,7 @@
 // Creates and decodes calls to the periphery contracts. Conditions and Guards check the state of
 // the chain during an execution. If a requirement is not met, the whole execution fails. The
-// execution can be retried until the expiry. Tip pays the executor. An intent that calls the
-// Collector also accepts a payment that is slightly too small.
+// execution can be retried until the expiry. The contract Tip pays the executor. An intent that
+// calls the Collector also accepts a payment that is slightly too small.
 
 import { typesOf } from "../abi/function.ts";
 import { isSame } from "../abi/hex.ts";
@@ -25,7 +25,7 @@ type RequiredRecord = Pick<AddressRecord, "address" | "intent">;
 /**
  * Returns a call that succeeds only after the calls of `record` ran.
  *
- * @param chainId the chain of the intent that gets the call
+ * @param chainId the chain of the intent that will contain the call
  * @throws {InvalidError} if `chainId` is not the chain of `record`. On another chain, the calls of
  *   `record` never run, so the requirement would always fail
  */
@@ -39,7 +39,7 @@ export const requireExecuted = (record: RequiredRecord, chainId: number): Call =
  * Returns a call that succeeds only after `record` was closed without an execution. After the
  * expiry, anyone can close an address by calling `recover`.
  *
- * @param chainId the chain of the intent that gets the call
+ * @param chainId the chain of the intent that will contain the call
  * @throws {InvalidError} if `chainId` is not the chain of `record`. On another chain, anyone can
  *   close the address at any time, so `requireClosed` proves nothing
  */
@@ -55,7 +55,7 @@ function addressOnChain({ address, intent }: RequiredRecord, chainId: number): H
   throw new InvalidError([{ path: ["chainId"], code: "wrong_chain", message }]);
 }
 
-/** Returns a call that fails if less gas than `gas` remains for the calls that follow. */
+/** Returns a call that fails if less than `gas` units of gas remain for the later calls. */
 export const requireGas = (gas: bigint): Call => ({
   target: guardsAddress,
   function: "requireGas(uint256 gas)",
@@ -108,7 +108,7 @@ export function tipOf({ target, function: text, args }: Call): Tip | undefined {
 }
 
 /**
- * A call that forwards the balance of `token`, at most `most` base units. The call reverts if the
+ * A call that forwards the balance of `token`, up to `most` base units. The call reverts if the
  * vault's balance is below `least`.
  */
 export type Collection = { token: Hex; recipient: Hex; least: bigint; most: bigint };

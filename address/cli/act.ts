@@ -260,7 +260,7 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
     if (receipt) return receipt as Receipt;
     const known = (await askAll("eth_getTransactionByHash")).filter(Boolean).length;
     isKnown ||= known >= quorum;
-    // No other node gets the transaction, because the first node may still propagate it.
+    // The transaction is not sent to another node, because the first node may still propagate it.
     if (!isKnown && waited >= knownSecondsMax * 1_000)
       throw new ProofError(
         "no_quorum",

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The program `executable-address` in a clone of the repository. It uses the npm scripts' launcher,
-// because the default Node can be too old. The published package contains cli.js instead.
+// The program `executable-address` in a clone of the repository. scripts/run.js starts it, because
+// the default Node can be too old. The published package contains cli.js instead.
 
 import { fileURLToPath } from "node:url";
 

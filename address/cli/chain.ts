@@ -50,9 +50,8 @@ export function nodesOf({ factory, options }: Pick<OnChain, "factory" | "options
  *
  * - a record, a receipt, an intent, or encoded terms
  * - an address, with `--url`
- * - the hash of a transaction to the factory
+ * - the hash of a transaction to the factory; `--address` selects one of several records
  *
- * If the transaction has several records, `--address` selects one.
  */
 export async function recordOf(given: OnChain): Promise<AddressRecord> {
   const { input, factory, options, client } = given;
@@ -133,6 +132,6 @@ export const compareBlocks = new ProofError(
 
 export const disputedPayments = new ProofError(
   "unproved",
-  "the nodes report different payments, or one reports none: each listed payment is proven, but " +
+  "the nodes report different payments, or some report none: each listed payment is proven, but " +
     "others may be missing; add nodes with --rpc",
 );

@@ -115,7 +115,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(out), record);
   });
 
-  test("the command prints the message and the code of an error without a path", async () => {
+  test("an error without a path is printed as its message and code", async () => {
     const { status, err } = await run(["decode", "0x0"]);
     assert.equal(status, 1);
     assert.match(
@@ -155,7 +155,7 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
   });
 
-  test("`returns` works offline, and uses a service only for the executor's rules", async () => {
+  test("`returns` works offline, and can read the executor's rules from a service", async () => {
     const offline = await run(["returns"], JSON.stringify(record));
     assert.deepEqual(JSON.parse(offline.out), deriveReturns(record));
     assert.equal((await run(["returns", record.terms])).out, offline.out);

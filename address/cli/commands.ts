@@ -52,7 +52,7 @@ Offline commands
   verify RECEIPT        Verify a receipt
                           --rpc NODE     compare its blocks with these nodes
   decode TERMS          Decode terms into an intent
-  returns SUBJECT       Show where late or excess money goes, and money on a different network
+  returns SUBJECT       Show where money goes that is late, in excess, or on another network
   execution CALLDATA    Print the records in the calldata of execute, recover, rescue, or batch
   salt REFERENCE        Derive the salt of a reference
 
@@ -208,8 +208,8 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
 };
 
 /**
- * For each kind of mistake, derives who can return a payment that an address received, and when.
- * With `--url`, asks the service whether it has an executor.
+ * Derives, for each kind of mistake, who can return the payment, and when they can return it. With
+ * `--url`, asks the service whether it has an executor.
  */
 async function readReturns(given: Given): Promise<PaymentReturns> {
   const record = await recordOf(given);
@@ -230,7 +230,8 @@ function verifyOrder({ input, factory, address }: Given, reference: string, key:
   const accepts = () => {
     notes = [
       new Doubtful(
-        "this salt proves only the reference: compare the token, amount, and calls with the order",
+        "this salt proves only that the address belongs to the reference: also compare the " +
+          "token, amount, and calls with the order",
       ),
     ];
     return true;

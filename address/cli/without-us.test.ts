@@ -46,7 +46,7 @@ const lies: Record<string, (result: never) => unknown> = {
 /** The methods for which the lying node currently returns wrong results. */
 let lying = new Set(Object.keys(lies));
 
-describe("the command line without the service, if one of three nodes lies", () => {
+describe("the command line with two honest nodes, a lying node, and no service", () => {
   let world: World;
   let liar: Awaited<ReturnType<typeof startProxy>>;
   let others: Awaited<ReturnType<typeof startProxy>>[];
@@ -264,7 +264,7 @@ describe("the command line without the service, if one of three nodes lies", () 
         : answer,
     );
     const args = ["execute", JSON.stringify(record), "--from", payer];
-    // The command asks every second for three minutes. The test skips these seconds.
+    // The command repeats its request every second for three minutes. The test skips these seconds.
     const wait = setTimeout;
     type Next = (given: unknown) => void;
     t.mock.method(globalThis, "setTimeout", (next: Next, ms: number, given: unknown) =>
@@ -381,7 +381,7 @@ describe("the command line without the service, if one of three nodes lies", () 
     });
   });
 
-  test("docs/without-us.md lists every task that is tested here", () => {
+  test("docs/without-us.md lists exactly the 16 tasks that these tests perform", () => {
     const page = readFileSync(new URL("../../docs/without-us.md", import.meta.url), "utf8");
     const rows = [...page.matchAll(/^\| ([0-9]+) \| (.*?) \|/gm)].map(([, , name]) => name);
     assert.deepEqual(rows, tasks);

@@ -1,6 +1,6 @@
-// The methods that need an API key: the account's addresses, events, and webhook endpoints. The
-// first call of a method loads the code that checks the answers. Pages do not need this code,
-// because only servers have API keys.
+// The methods that need an API key. They read or change the account's addresses, events, and
+// webhook endpoints. The first call of a method loads the code that checks the answers. Pages do
+// not need this code, because only servers have API keys.
 
 import { parseAddress } from "../abi/checksum.ts";
 import type { Hex } from "../intent/intent.ts";
@@ -41,7 +41,7 @@ export type Account = {
   mine(address: Hex, options?: CallOptions): Answered<ListedAddress | undefined>;
   /**
    * Returns a page of the account's events of the last 30 days, oldest first. With `for await`,
-   * yields all events until now. Needs an API key.
+   * yields the events of all pages. Needs an API key.
    */
   events(query?: EventQuery, options?: CallOptions): Paged<EventPage>;
   /** Returns the account's event with this ID, or undefined if there is none. Needs an API key. */

@@ -12,7 +12,7 @@ export type CallOptions = {
   readonly signal?: Signal;
   /** The maximum time of one attempt. */
   readonly timeoutMs?: number;
-  /** The maximum total time of all attempts and the delays between them. */
+  /** The maximum total time of all attempts, including the delays between them. */
   readonly deadlineMs?: number;
   /** Overrides `retriesMax` of the client. */
   readonly retries?: number;

@@ -71,8 +71,9 @@ export type Client = Account & {
    */
   create(intent: NewIntent, options?: CreateOptions): Answered<AddressRecord>;
   /**
-   * Returns the record that create would return for `intent`, with a simulation and findings. Saves
-   * nothing. To create the address, pass the returned `record.intent`, which contains the salt.
+   * Returns the record that {@link create} would return for `intent`, and also a simulation and
+   * findings. Saves nothing. To create the address, pass the returned `record.intent`, which
+   * contains the salt.
    *
    * @throws the errors of {@link create}
    */
@@ -81,7 +82,7 @@ export type Client = Account & {
    * Returns the verified record of `address`. Returns undefined if neither the service nor a mirror
    * returns a record.
    *
-   * @throws {UnprovenError} if the record does not derive `address`
+   * @throws {UnprovenError} if `address` is not the one derived from the record
    */
   lookup(address: Hex, options?: CallOptions): Answered<AddressRecord | undefined>;
   /**
@@ -121,8 +122,8 @@ export type Client = Account & {
   watch(address: Hex, options?: WatchOptions): AsyncGenerator<ClaimedStatus, void, undefined>;
   /**
    * Returns the first reported status whose state is one of the given states. With `proof`, also
-   * waits until the caller's nodes prove the status. With `proof`, a false report of the service
-   * can delay the result but not change it.
+   * waits until the caller's nodes prove the status. A false report from the service can then delay
+   * the result but not change it.
    *
    * @throws {WaitError} if the state can no longer be reached, or is not reached within `timeoutMs`
    * @throws the errors of {@link watch}
@@ -173,7 +174,7 @@ export function createClient(options: ClientOptions): Client {
     waitForState(transport, parse(address), states, options);
 
   return {
-    // The code to create, check, and report is loaded on demand, because few pages need it.
+    // The code of these functions is loaded on demand, because few pages need them.
     create: (intent, options) =>
       call(
         options,

@@ -1,5 +1,5 @@
-// The errors of requests to the service. Each kind is a subclass of ClientError. An invalid input
-// throws an InvalidError instead.
+// The errors of requests to the service. Each kind is a subclass of ClientError. Invalid input
+// throws an InvalidError, which is not a ClientError.
 
 import type { Issue } from "../errors.ts";
 import type { Intent } from "../intent/intent.ts";
@@ -13,8 +13,8 @@ export class ClientError extends Error {
    */
   requestId: string | undefined;
   /**
-   * The intent of a failed create request, with its salt. Creating this intent again returns the
-   * same address, even if the first request succeeded.
+   * The intent of a failed create request, with its salt. A retry with this intent is safe, because
+   * an intent always has the same address.
    */
   intent: Intent | undefined;
 }

@@ -44,8 +44,8 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
 };
 
 /**
- * The total size of the data that endless responses have sent. The client cannot have read more
- * data than the server sent.
+ * The number of bytes that the server has sent in endless responses. The client cannot have read
+ * more.
  */
 let writtenBytes = 0;
 

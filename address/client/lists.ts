@@ -51,7 +51,7 @@ export type AddressQuery = {
   readonly state?: AddressState;
   readonly token?: Hex;
   readonly chainId?: number | bigint;
-  /** The reference that an API key set. References that were set with a client ID do not match. */
+  /** A reference that was set with an API key. References set with a client ID do not match. */
   readonly reference?: string;
   readonly claimedReference?: string;
   readonly createdBy?: CreatedBy;
@@ -99,8 +99,8 @@ export const listedAddress = object({
   /** The requested amount in base units of `token`. */
   amount: uint256,
   /**
-   * The amount to request from payers. This amount is higher than `amount` if the calls accept a
-   * slightly smaller payment. In this case, `amount` is the smallest accepted payment.
+   * The amount to request from payers. If the calls accept a slightly smaller payment, `amount` is
+   * the smallest accepted payment, and this amount is higher.
    */
   requestedAmount: uint256,
   /** The last second, in Unix time, in which the calls can be executed. */
@@ -209,7 +209,8 @@ export const paymentNews = object({
    * address is limited. Each group has its own limit. The groups are normal payments, small
    * payments, look-alikes, payments without a log, and payments on other chains. When a group has
    * reached its limit, only its unusually large payments cause more events. Payments without a log
-   * cause no more events. The balances in the status include all payments.
+   * then cause no events, not even if they are large. The balances in the status include all
+   * payments.
    */
   isLast: flag,
 });
@@ -231,24 +232,27 @@ export const eventData = object({
   /** The URL of the record. */
   recordUrl: text,
   /**
-   * The chain on which the event happened. If `chainId` is not `status.chainId`, money arrived or
-   * was returned on that chain. Earlier versions of the service omit this field. Their events are
-   * about the intent's chain.
+   * The chain on which the event happened. If `chainId` differs from `status.chainId`, money
+   * arrived or was returned on the chain `chainId`. Earlier versions of the service omit this
+   * field. Their events are about the intent's chain.
    */
   chainId: optional(chainId),
-  /** The transaction of the payment, the execution, or the newest recovery, on that chain. */
+  /**
+   * The transaction of the payment, the execution, or the newest recovery, on the chain `chainId`.
+   */
   transactionHash: orNull(hash),
   /**
-   * The amounts that were returned, in an `address.recovered` event about a chain other than the
-   * intent's. In all other events, the list is empty. Absent in events of earlier versions of the
+   * The returned amounts, in an `address.recovered` event whose `chainId` is not the intent's
+   * chain. In all other events, the list is empty. Absent in events of earlier versions of the
    * service.
    */
   returned: optional(list(tokenAmount)),
   /** The payment of an `address.payment` event; null in all other events. */
   payment: orNull(paymentNews),
   /**
-   * An `address.executed` event lists the payments in the intent's token before the execution. An
-   * `address.recovered` event lists all payments. In all other events, the list is empty.
+   * An `address.executed` event lists the payments in the intent's token that arrived before the
+   * execution. An `address.recovered` event lists all payments. In all other events, the list is
+   * empty.
    *
    * @maxItems listedPaymentsMax
    */

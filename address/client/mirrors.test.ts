@@ -117,7 +117,7 @@ describe("a client with mirrors", () => {
     assert.equal((await client.lookup(address))?.address, address);
   });
 
-  test("`lookup` returns undefined only if the service reports no record", async () => {
+  test("`lookup` returns undefined only if the service itself returns 404", async () => {
     const unknown: Hex = `0x${"5a".repeat(20)}`;
     const { client: honest, seen } = open({ "pay.example": truth, "a.example": truth });
     assert.equal(await honest.lookup(unknown), undefined);

@@ -29,7 +29,7 @@ type Ask<Found> = (baseUrl: string, signal: Signal) => Promise<Found>;
 function openSources(baseUrls: readonly string[]) {
   let preferred = 0;
 
-  /** @throws the service's error if no source answers, or the signal's reason */
+  /** @throws the service's error if no source answers; the signal's reason if the signal aborts */
   return async <Found>(ask: Ask<Found>, signal?: Signal): Promise<Found> => {
     const stopping = new AbortController();
     const stop = () => stopping.abort(signal?.reason);
@@ -111,8 +111,8 @@ export function lookupIn({ transport, mirrors, trust }: Settings) {
 }
 
 /**
- * A verified record for a page, or the reason why there is none. `error` explains why the record is
- * wrong.
+ * A verified record for a page, or the reason why the page has no such record. `error` explains why
+ * a received record is wrong.
  */
 export type FoundRecord =
   | { kind: "record"; record: AddressRecord }

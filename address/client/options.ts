@@ -49,8 +49,8 @@ export type ClientOptions = {
   /** The maximum total time of a call, including retries and delays. Default: a day. */
   readonly deadlineMs?: number;
   /**
-   * Headers that are sent with every request. In a page, the service must allow these headers
-   * (CORS).
+   * Headers that are sent with every request. If a web page uses the client, the service must allow
+   * these headers (CORS).
    */
   readonly headers?: Readonly<Record<string, string>>;
   /** Called before each attempt of a request. Exceptions of hooks are ignored. */
@@ -146,7 +146,7 @@ export function parseHeaders({ headers = {} }: { readonly headers?: object }) {
       const name = given.toLowerCase();
       const isFree = /^[a-z0-9-]{1,64}$/.test(name) && !ownHeaders.test(name);
       if (isFree && typeof value === "string" && /^[ -~]*$/.test(value)) return [name, value];
-      const wanted = "expected a header that the client does not set, with a printable ASCII value";
+      const wanted = "expected a name that the client does not set, and a printable ASCII value";
       const found = describeLength(value);
       throw new TypeError(`headers.${given.slice(0, 64)}: ${wanted}, found ${found}`);
     }),

@@ -1,5 +1,5 @@
-// Proves the outcome of an address to the caller. First, the caller's nodes agree on a block. A
-// proof from the service or from any node is then verified.
+// Proves the outcome of an address. First, the caller's nodes agree on a block. A proof from the
+// service or from any node is then verified.
 
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import {
@@ -86,8 +86,8 @@ async function proveWith(
 }
 
 /**
- * Returns the blocks that a proof can rely on. The first block is `agreed`. The second block
- * contains the execution, if a quorum of nodes agrees on that block.
+ * Returns the blocks that a proof can rely on. These are `agreed` and the execution's block, if a
+ * quorum of nodes agrees on the latter.
  */
 async function readTrustedBlocks(
   proof: AddressProof,

@@ -66,7 +66,7 @@ describe("signatureFor", () => {
     for (const { key, address, reference, signature } of signatures)
       assert.equal(signatureFor(address, key, reference ?? undefined), signature);
   });
-  test("another address, reference, or key changes the signature", () => {
+  test("signatureFor returns another signature for another address, reference, or key", () => {
     const [{ address }, { address: elsewhere }] = [makeRecord(sample), makeRecord(again)];
     const made = [
       signatureFor(address, key),
@@ -89,7 +89,7 @@ describe("saltForOrder", () => {
     for (const { key, reference, intent, salt } of orders)
       assert.equal(saltForOrder(reference, intent, key), salt);
   });
-  test("another reference, key, or intent changes the salt", () => {
+  test("saltForOrder returns another salt for another reference, key, or intent", () => {
     const changes: Partial<Intent>[] = [
       { token: shop },
       { amount: "1" },

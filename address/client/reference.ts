@@ -70,7 +70,8 @@ function cutSalt(mac: Uint8Array): Hex {
  * salt is derived. The message of {@link saltFor} contains no line feed. The message of
  * {@link saltForOrder} begins with `order`.
  *
- * @param address the intent's address, which commits to every byte, including the salt
+ * @param address the intent's address, which commits to every byte of the intent, including the
+ *   salt
  * @param reference the reference that the page may use, if any
  * @throws {InvalidError} on a malformed address or reference, {TypeError} on a malformed key
  */
@@ -99,8 +100,8 @@ function underKey(key: string, text: string): Uint8Array {
  * - the hex of the intent's terms with a salt of zeros
  * - the reference
  *
- * Anyone can copy the public salt of {@link saltFor} into an intent with a lower amount. A salt of
- * `saltForOrder` is valid only in the intent from which it was derived.
+ * A salt of {@link saltFor} is public, so anyone can copy it into an intent with a lower amount. A
+ * salt of `saltForOrder` is valid only in the intent from which it was derived.
  *
  * @throws {InvalidError} on a malformed reference or intent, {TypeError} on a malformed key
  */
@@ -165,8 +166,8 @@ export function verifyReference(
   if (!accepts)
     throw refuse(
       "reference_only",
-      "the salt proves only the reference: pass `accepts`, a function that checks the amount and " +
-        "the calls",
+      "the salt proves the reference, not the amount and calls: pass a function `accepts` to " +
+        "check them",
     );
   if (accepts(intent)) return proved;
   throw refuse(

@@ -25,9 +25,7 @@ const record = makeRecord(sample);
 const isService = (status: number, code: string) => (error: unknown) =>
   error instanceof ServiceError && error.status === status && error.code === code;
 
-/**
- * Makes timers of exactly `waitMs` milliseconds fire immediately during the test, and counts them.
- */
+/** During the test, fires timers of exactly `waitMs` milliseconds immediately, and counts them. */
 function hasten({ mock }: TestContext, waitMs: number) {
   const waits = { count: 0 };
   const { setTimeout: wait } = globalThis;
@@ -214,7 +212,7 @@ describe("the options of a client and of its calls", () => {
 
   test("a reserved or malformed header throws `TypeError`", async () => {
     const message = (name: string) =>
-      `headers.${name}: expected a header that the client does not set, with a printable ASCII ` +
+      `headers.${name}: expected a name that the client does not set, and a printable ASCII ` +
       "value, found";
     const refused = {
       Authorization: "secret",

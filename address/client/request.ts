@@ -160,7 +160,7 @@ function notify<Info>(hook: ((info: Info) => void) | undefined, info: Info): voi
 /** Names a request in error messages. */
 const placeOf = ({ method, path }: Request): string => `${method} ${path}`;
 
-/** Limits an attempt by a timeout and the caller's signal. */
+/** Starts a signal that aborts an attempt after a timeout, or when the caller's signal aborts. */
 export function startDeadline(timeoutMs: number, request: Request) {
   const { signal: caller } = request;
   const late = (ms: number) =>

@@ -1,6 +1,6 @@
 // `executable-address/shapes`: the schemas ("shapes") of all responses. The types, the client's
-// checks, and the OpenAPI document are derived from the shapes. Also exports limits and
-// functions that the service uses. The functions describe values in error messages and scan JSON
+// checks, and the OpenAPI document are derived from the shapes. Also exports limits and functions
+// that the service uses. Some functions describe values for error messages. The others scan JSON
 // text.
 
 import type { Hex } from "../abi/hex.ts";

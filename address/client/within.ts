@@ -29,8 +29,8 @@ export async function within<Found>(millis: number, work: Promise<Found>) {
 }
 
 /**
- * Returns a signal that aborts when `caller` aborts, or after `millis`. After `millis`, the reason
- * of the signal is the error that `late` returns.
+ * Returns a signal that aborts when `caller` aborts, or after `millis`. If the timeout aborts the
+ * signal, the signal's reason is the error that `late` returns.
  */
 export function startBound(
   caller: Signal | undefined,

@@ -31,7 +31,7 @@ export const call = immutable(
     /**
      * One string per parameter, in the order of the signature. Integers are decimal, bytes are `0x`
      * hex, and strings are plain text. Booleans are `true` or `false`. Arrays and tuples are JSON
-     * arrays of such strings, which can be nested.
+     * arrays of such strings. The arrays can be nested.
      *
      * @maxItems argsMax
      */

@@ -203,7 +203,7 @@ describe("parseIntent with an invalid intent", () => {
     assert.deepEqual(codesOf(Object.assign(Object.create({ salt }), rest)), ["salt missing"]);
   });
 
-  test("parseIntent reports `wrong_type` for array holes and objects", () => {
+  test("parseIntent reports `wrong_type` for an object, a bigint, or a hole in an array", () => {
     const holes = new Array(2);
     assert.deepEqual(codesOf({ ...sample, calls: holes }), [
       "calls.0 wrong_type",

@@ -23,8 +23,8 @@ import { type RawCall, type RawIntent, writeIntent } from "./write.ts";
 
 export type TermsOptions = {
   /**
-   * The factory's address, in any letter case. Default {@link factoryAddress}. `recovery` must
-   * differ.
+   * The factory's address, in any letter case. Default {@link factoryAddress}. `recovery` must be a
+   * different address.
    */
   readonly factory?: Hex;
   readonly keccak?: Keccak;

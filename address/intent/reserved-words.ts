@@ -4,7 +4,7 @@
 import type { AbiFunction } from "../abi/cache.ts";
 import type { Fault } from "../errors.ts";
 
-/** Returns the `reserved_word` faults of a function's name and the names of its parameters. */
+/** Returns the `reserved_word` faults in a function's name and in its parameters' names. */
 export function findReservedWords({ signature, names }: AbiFunction): Fault[] {
   const name = signature.slice(0, signature.indexOf("("));
   const parameters = names.split(/[(),]+/).filter((each) => isReserved(each, "parameter"));

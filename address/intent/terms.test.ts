@@ -1,4 +1,4 @@
-// Tests with random intents of all types that each intent has exactly one encoding. Compares the
+// Uses random intents of all types to test that each intent has exactly one encoding. Compares the
 // encoding with viem's. Also tests that the decoder rejects all other terms.
 
 import assert from "node:assert/strict";

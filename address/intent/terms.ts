@@ -43,7 +43,7 @@ import {
 /**
  * Parses `intent` and encodes it.
  *
- * @returns a new array of at most 24,576 bytes, a multiple of 32
+ * @returns a new array, whose length is a multiple of 32 and at most 24,576 bytes
  * @throws {InvalidError} if the intent is invalid; the error lists every fault
  */
 export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Array {

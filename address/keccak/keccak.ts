@@ -15,8 +15,8 @@ export type Keccak = (bytes: Uint8Array) => Uint8Array;
 const rateWords = 34;
 
 /**
- * Hashes with plain JavaScript. Uses the permutation of `@noble/hashes`, but its own sponge. The
- * sponge of `@noble/hashes` adds 1.1 kB (gzip) to each bundle.
+ * Hashes with plain JavaScript. The permutation is from `@noble/hashes`. The sponge is implemented
+ * here, because the sponge of `@noble/hashes` adds 1.1 kB (gzip) to each bundle.
  *
  * @throws {TypeError} for anything but a Uint8Array
  */

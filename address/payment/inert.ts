@@ -27,8 +27,8 @@ export function inertPieces(text: string): Piece[] {
     const last = pieces.at(-1);
     if (!isHidden && last && !last.hidden) last.text += character;
     else pieces.push({ text: isHidden ? codePoint(character) : character, hidden: isHidden });
-    // A combining mark after a shown code point is also shown as a code point. Otherwise, the mark
-    // would combine with the last digit of `U+202E`.
+    // A combining mark that follows a hidden character is hidden too. Otherwise, the mark would
+    // combine with the last digit of `U+202E`.
     if (isHidden) joined = combiningMax;
   }
   return pieces;

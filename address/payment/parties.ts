@@ -4,9 +4,9 @@ import { isSame } from "../abi/hex.ts";
 import type { Intent } from "../intent/intent.ts";
 
 /**
- * Returns for each call the account that can receive the token, as a lowercase address. For a call
- * to the token, returns the recipient or spender. Returns undefined if the token's function is
- * unknown. For any other call, returns the target.
+ * For each call, returns the account that can receive the token, as a lowercase address. If the
+ * call's target is the token, this is the recipient or spender, or undefined if the token's
+ * function is unknown. For any other call, this is the target.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {

@@ -61,8 +61,8 @@ function splitUnits(amount: string, decimals: number) {
 
 /**
  * Shortens an address to "0xB9BD…41fe…99c9", for comparison with a wallet's display. An attacker
- * can easily find an address with the same beginning and end. The text therefore includes a middle
- * group.
+ * can easily find an address with the same beginning and end. The text therefore also shows four
+ * characters from the middle.
  */
 export const shortAddress = (address: string): string =>
   `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(-4)}`;

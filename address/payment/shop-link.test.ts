@@ -149,7 +149,7 @@ describe("proveShop", () => {
     assert.deepEqual(found, { shop, name: "A Shop", order: "77", logo: undefined });
   });
 
-  test("proveShop returns the shop if its file lists the only recipient", async () => {
+  test("proveShop returns the shop if the shop's file lists the payment's recipient", async () => {
     const proved = { shop, name: "A Shop", order: undefined, logo: undefined };
     assert.deepEqual(await proveShop(naming, unsigned, sold), proved);
     const itself = `eip155:${sample.chainId}:${sold.address}`;

@@ -17,11 +17,12 @@ export type ShopManifest = {
   readonly version: 1;
   /** 1 to 64 characters. */
   readonly name: string;
-  /** The path of a picture on the same origin, of at most 64 kB. */
+  /** The path of a picture on the same origin. The picture has at most 64 kB. */
   readonly logo?: string;
   /**
-   * Accounts in CAIP-10 format: `eip155:8453:0x…`. An account can be the shop's executable address.
-   * It can also be the only account that receives money from that address.
+   * Accounts in CAIP-10 format: `eip155:8453:0x…`. An account matches an executable address if it
+   * is that address. It also matches if it is the only account that receives money from that
+   * address.
    */
   readonly accounts?: readonly string[];
   /** The shop's Ed25519 public keys, 32 bytes each in base64, which verify its links. */

@@ -84,8 +84,8 @@ function compare(what: string, claimed: unknown, found: unknown): void {
     for (const [name, value] of Object.entries(found))
       compare(`${what}.${name}`, fields?.[name], value);
   } else if (claimed !== found) {
-    // A page shows this message when it rejects a receipt. The message therefore does not contain
-    // the false value. A reader of the message could mistake a false value for a fact.
+    // A page shows this message when it rejects a receipt. The message does not quote the wrong
+    // value, because a reader could mistake the value for a fact.
     throw invalidProof(
       `${what}: expected the proven value ${describeValue(found)}, found a different value`,
     );

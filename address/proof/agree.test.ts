@@ -1,4 +1,4 @@
-// Tests which answer a caller accepts if some of the nodes fail, differ, or return false data.
+// Tests the agreement of nodes if some nodes fail, differ, or return false data.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -60,7 +60,7 @@ describe("pickAgreed", () => {
 });
 
 const hashOf = (fill: string) => `0x${fill.repeat(64)}`;
-/** Returns a node at block `head`. Its blocks have hashes of the digit `fill`. */
+/** Returns a node at block `head`. The hashes of its blocks repeat the digit `fill`. */
 const nodeAt =
   (head: number, fill = "a", chainId = 1, shift = 0): Rpc =>
   async (method, [by]) => {
@@ -112,12 +112,12 @@ describe("blockHashOf", () => {
     const heads = "rpcs[0]: 9, rpcs[1]: is down, rpcs[2]: of chain 10";
     const hashes = `rpcs[0]: ${hashOf("a")}, rpcs[1]: ${hashOf("b")}, rpcs[2]: ${hashOf("c")}`;
     for (const [rpcs, found] of [
-      [[nodeAt(9), down, nodeAt(9, "a", 10)], `the newest blocks ${heads}`],
-      [[nodeAt(9), nodeAt(9, "b"), nodeAt(9, "c")], `for block 9: ${hashes}`],
+      [[nodeAt(9), down, nodeAt(9, "a", 10)], `newest blocks: ${heads}`],
+      [[nodeAt(9), nodeAt(9, "b"), nodeAt(9, "c")], `block 9: ${hashes}`],
     ] as const)
       await assert.rejects(blockHashOf(rpcs, { chainId: 1 }), {
         code: "no_quorum",
-        message: `expected 2 of 3 endpoints to agree on a block, found ${found}`,
+        message: `expected 2 of 3 endpoints to agree on a block; ${found}`,
       });
   });
 

@@ -53,22 +53,23 @@ export async function blockHashOf(
     const heads = await Promise.all(calls.map((rpc) => readHead(rpc, chainId)));
     const numbers = heads.filter((head) => typeof head === "number").sort((a, b) => b - a);
     const head = numbers[quorum - 1];
-    found = `the newest blocks ${listAnswers(heads)}`;
+    found = `newest blocks: ${listAnswers(heads)}`;
     if (head === undefined || head < confirmations) continue;
     const number = head - confirmations;
     const { block, answers } = await agree(calls, number, quorum);
     if (block) return { chainId, ...block, head };
-    found = `for block ${number}: ${answers}`;
+    found = `block ${number}: ${answers}`;
   }
   const wanted = `${quorum} of ${rpcs.length} endpoints to agree on a block`;
-  throw new ProofError("no_quorum", `expected ${wanted}, found ${found}`);
+  throw new ProofError("no_quorum", `expected ${wanted}; ${found}`);
 }
 
 /**
  * Returns the block at `number` if a quorum of `rpcs` agrees on it. The chain ID is not checked
  * again, because a different chain cannot have the same hash.
  *
- * @returns `answers` describes the answer of each node for error messages
+ * @returns the agreed block, if any, and `answers`, which lists each node's answer for error
+ *   messages
  */
 export async function agree(rpcs: Rpcs, number: number, quorum: number) {
   const found = await Promise.all(
@@ -84,8 +85,8 @@ export async function agree(rpcs: Rpcs, number: number, quorum: number) {
 }
 
 /**
- * Returns the first answer that at least `quorum` of `answers` equal. Returns undefined if there is
- * none. `answers` must contain at most one answer from each node.
+ * Returns the first answer that occurs at least `quorum` times in `answers`. Returns undefined if
+ * there is none. `answers` must contain at most one answer from each node.
  *
  * @param keyOf returns the text to compare; an answer without a text does not count
  */
@@ -112,7 +113,7 @@ async function readHead(rpc: Rpc, chainId: number): Promise<number | string> {
   }
 }
 
-/** Returns why a node gave no usable answer, as in {@link listAnswers}. */
+/** Returns the reason for a missing answer, as text for {@link listAnswers}. */
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message.slice(0, 200) : "no answer";
 

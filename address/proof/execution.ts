@@ -55,7 +55,7 @@ export type ProvedExecution = ProvedTransaction & {
   readonly moved: readonly (TokenAmount & { readonly to: Hex })[];
 };
 
-/** The amounts of one token that a transaction sent to the vault, with their senders. */
+/** The payments in one token that one transaction made to the vault. */
 export type ProvedPayment = ProvedTransaction & {
   readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
 };
@@ -212,8 +212,8 @@ function decodeTransfers(logs: readonly Log[]) {
 export type Log = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };
 
 /**
- * Decodes the logs in the receipt of a successful transaction. Ignores fields after the first four.
- * Some chains append fields, such as the OP Stack for deposits.
+ * Decodes the logs in the receipt of a successful transaction. Ignores fields after the first four,
+ * because some chains append fields. For example, OP Stack chains append fields for deposits.
  *
  * @throws {ProofError} `invalid_proof` if the receipt is malformed or the transaction failed
  */

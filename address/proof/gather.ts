@@ -124,7 +124,7 @@ type Place = Parameters<typeof askEvents>[2] & { readonly blockNumber: number };
  * node after another until a proof succeeds. A quorum of nodes must agree on the block in which a
  * node found the transaction.
  *
- * @returns undefined if a quorum of nodes does not find the transaction
+ * @returns undefined if a quorum of nodes reports that there is no such transaction
  * @throws {ProofError} `unproved`
  */
 export async function findProved<Found extends object>(
@@ -175,7 +175,7 @@ export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Pro
 }
 
 /**
- * Returns the status of `record` that a quorum of nodes returns for a block.
+ * Returns the status of `record` at a block, on which a quorum of nodes agrees.
  *
  * @throws {ProofError} `no_quorum`
  */

@@ -18,7 +18,7 @@ import { vaultCodeHashes } from "./vault-code.ts";
 /** A block that the caller trusts, for example from {@link blockHashOf}. */
 export type TrustedBlock = { readonly chainId: number; readonly hash: Hex };
 
-/** The RLP header of a block, and the account's proof in its state (EIP-1186). */
+/** The RLP header of a block, and the proof of the account in the block's state (EIP-1186). */
 export type OutcomeProof = { readonly header: Hex; readonly account: readonly Hex[] };
 
 /**

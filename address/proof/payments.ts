@@ -1,6 +1,5 @@
-// Finds and proves payments to an address. Nodes report the blocks of the payments, and the
-// receipts of those blocks prove them. Payments in native coin have no logs, so they cannot be
-// proved.
+// Finds and proves payments to an address. Nodes report the blocks with payments. The receipts of
+// these blocks prove the payments. Payments in native coin have no logs, so they cannot be proved.
 
 import { isHash, lowerHex, toQuantity } from "../abi/hex.ts";
 import { topicOf, transferOf, transferTopic } from "../abi/token.ts";
@@ -13,9 +12,7 @@ import { ProofError } from "./error.ts";
 import { provePayment, type TransactionProof } from "./execution.ts";
 import { assertAgreed, findProved, fromAny, type GatherOptions } from "./gather.ts";
 
-/**
- * The amounts of the intent's token, in base units, that one transaction paid, with their senders.
- */
+/** The payments of one transaction in the intent's token. Amounts are in base units. */
 export type PaymentProof = {
   readonly transactionHash: Hex;
   readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
@@ -69,8 +66,8 @@ export async function findPayments(
   const before = known?.payments ?? [];
   const from = known ? known.block.number + 1 : 0;
   const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
-  // Selects the largest payments in each node's report separately. A node can report large payments
-  // that do not exist. If all reports were in one list, these payments could displace real ones.
+  // Selects the largest payments of each node's report, and not of all reports together. A node can
+  // report large payments that do not exist, which could displace real ones.
   const candidates = distinct(reports.flatMap((report) => largest(report, readAmount)));
   const proved: PaymentProof[] = [];
   let unproved = 0;

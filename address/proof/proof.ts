@@ -1,4 +1,4 @@
-// `executable-address/proof`: proves the outcome of an address. The caller must trust only the
+// `executable-address/proof`: proves the outcome of an address. The caller needs to trust only the
 // source of the block's hash.
 
 export { type AddressProof, type ProvedAddress, verifyAddressProof } from "./address-proof.ts";

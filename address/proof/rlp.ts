@@ -35,7 +35,7 @@ function readItem(bytes: Uint8Array, at: number, depth: number): [Rlp, number] {
   if (end > bytes.length) throw tooShort(end, bytes);
   if (!isList) {
     if (length === 1 && bytes[start]! < 0x80)
-      throw invalidProof("RLP: expected a single byte to encode itself, found a prefix");
+      throw invalidProof("RLP: expected no prefix before a single byte below 0x80");
     return [bytes.subarray(start, end), end];
   }
   const list: Rlp[] = [];

@@ -35,7 +35,7 @@ const scripts = new URL("../../docs/receipt/", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "receipts-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** A receipt with `value` at `path` is refused, and the reason contains `says`. */
+/** A receipt with `value` at `path` is refused. The reason contains the text `says`. */
 type Tampered = { of: number; path: (string | number)[]; value: unknown; says: string };
 type Vectors = { receipts: SavedReceipt[]; tampered: Tampered[] };
 
@@ -153,9 +153,9 @@ describe("spec/receipt-vectors.json", () => {
       [{ format: { toString: 1 } }, `format: expected ${receiptFormat}, found an object`],
       [
         { record: undefined, proof },
-        "expected objects as record and proof, found nothing and an object",
+        "record and proof: expected objects, found nothing and an object",
       ],
-      [{ record, proof: null }, "expected objects as record and proof, found an object and null"],
+      [{ record, proof: null }, "record and proof: expected objects, found an object and null"],
       [
         { payments: [{ block: { number: "7", hash: "0x12" } }] },
         'block: expected a number and a hash, found "7" and "0x12"',
@@ -208,7 +208,7 @@ describe("spec/receipt-vectors.json", () => {
 
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
-test("an error about an invalid option of agreeOnReceipt shows no node's URL", async () => {
+test("agreeOnReceipt throws an error that shows no URL if an option is invalid", async () => {
   const node = "https://node.example/key";
   for (const [options, message] of [
     [{ rpcs: node }, "rpcs: expected a list, found a string"],
@@ -354,8 +354,8 @@ describe("docs/receipt", () => {
     }
   };
   /**
-   * The library and the scripts refuse the same receipt with different messages. Each key is a word
-   * in the library's message. The value matches the scripts' message.
+   * The library and the scripts refuse the same receipt with different messages. Maps a word of the
+   * library's message to a pattern for the scripts' message.
    */
   const reasons: Record<string, RegExp> = {
     format: /another format/,

@@ -66,9 +66,9 @@ export async function makeReceipt(
 /**
  * Verifies a receipt from any source.
  *
- * @param hashes the hashes of blocks that the caller knows to belong to the intent's chain. Pass
- *   "its own" to use the hashes in the receipt. In this case, you must check yourself that the
- *   receipt's blocks belong to the chain.
+ * @param hashes the hashes of blocks that the caller knows to belong to the intent's chain. The
+ *   string "its own" means the hashes in the receipt itself. In this case, you must check yourself
+ *   that the receipt's blocks belong to the chain.
  * @throws {ProofError} `invalid_proof`; the message names the invalid part
  * @throws {InvalidError} with the faults of the record
  */
@@ -166,7 +166,7 @@ function parseReceipt(value: unknown): SavedReceipt {
     throw invalidProof(`format: expected ${receiptFormat}, found ${describeValue(format)}`);
   if (!record || !proof)
     throw invalidProof(
-      `expected objects as record and proof, found ${describeType(record)} and ` +
+      `record and proof: expected objects, found ${describeType(record)} and ` +
         `${describeType(proof)}`,
     );
   const listed = parseList(payments, "payments", provedPaymentsMax, "payments") as PaymentProof[];

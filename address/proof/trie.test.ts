@@ -118,7 +118,7 @@ test("proveInTrie throws if a node is missing", () => {
   });
 });
 
-test("proveInTrie shows at most 32 bytes of an invalid reference", () => {
+test("the error of proveInTrie contains at most 32 bytes of an invalid reference", () => {
   const bytes = encodeRlp([Uint8Array.of(0x11), new Uint8Array(1000).fill(9)]);
   assert.throws(() => proveInTrie(keccak256(bytes), Uint8Array.of(0x12), [bytes], keccak256), {
     code: "invalid_proof",
@@ -126,7 +126,7 @@ test("proveInTrie shows at most 32 bytes of an invalid reference", () => {
   });
 });
 
-test("proveInTrie throws if a node has another hash", () => {
+test("proveInTrie throws if the hash of a node is not the expected hash", () => {
   const [bytes, root] = [Uint8Array.of(0x80), new Uint8Array(32).fill(7)];
   assert.throws(() => proveInTrie(root, Uint8Array.of(0x12), [bytes], keccak256), {
     code: "invalid_proof",
@@ -151,7 +151,7 @@ describe("RLP", () => {
   test("decodeRlp refuses an encoding that is not canonical", () => {
     const early = (wanted: number, found: number) =>
       `RLP: expected at least ${wanted} bytes, found ${found}`;
-    const asTwo = "RLP: expected a single byte to encode itself, found a prefix";
+    const asTwo = "RLP: expected no prefix before a single byte below 0x80";
     const inTooMany = (size: number, length: number) =>
       `RLP: expected the shortest encoding of a length, found ${size} bytes for ${length}`;
     const texts: [hex: string, message: string][] = [
@@ -204,7 +204,7 @@ describe("RLP", () => {
     }
   });
 
-  test("random bytes that can be decoded are encoded to the same bytes", () => {
+  test("encodeRlp restores all random bytes that decodeRlp accepts", () => {
     const random = randomFrom(8);
     let accepted = 0;
     for (let i = 0; i < (isLong ? 100_000 : 20_000); i++) {

@@ -7,7 +7,7 @@ import { stubHead, stubTail } from "../deployment.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 
-/** Returns both codes. `closed` is `executed` followed by a zero byte. */
+/** Returns both codes. The code `closed` is the code `executed` with a zero byte at the end. */
 export function vaultCodes(factory: Hex): { executed: Uint8Array; closed: Uint8Array } {
   const executed = concatBytes(fromHex(stubHead), fromHex(factory).slice(4), fromHex(stubTail));
   return { executed, closed: concatBytes(executed, Uint8Array.of(0)) };

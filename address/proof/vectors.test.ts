@@ -121,7 +121,7 @@ describe("spec/proof-vectors.json", () => {
     });
   });
 
-  test("a transaction proves no execution, recovery, or payment of another address", () => {
+  test("a transaction of one address cannot prove anything about another address", () => {
     const [{ proof }, { record: open }] = vectors as [Vector, Vector];
     const { execution } = proof;
     assert.ok(execution);

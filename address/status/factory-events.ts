@@ -34,7 +34,7 @@ export type FactoryEvent =
  * log's address, because any contract can emit the same event.
  *
  * @returns undefined if the first topic is not an event of the factory
- * @throws {StatusError} `rpc_inconsistent` if the rest does not match the event
+ * @throws {StatusError} `rpc_inconsistent` if the other topics or the data do not match the event
  */
 export function decodeFactoryEvent(log: {
   topics: unknown;
@@ -105,7 +105,7 @@ const decodeWord = (data: Hex, index: number) =>
 
 /**
  * One event of a vault. `vault` and `token` are lowercase. `values` contains the uint256 values of
- * the event's data. An execution has `held` and `left`, and a recovery has the amount.
+ * the event's data: `held` and `left` for an execution, and the amount for a recovery.
  */
 export type VaultEvent = EventReference & {
   name: "Executed" | "Recovered";

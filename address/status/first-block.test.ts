@@ -35,7 +35,7 @@ describe("findFirstBlock", () => {
       }),
     ));
 
-  test("findFirstBlock reads only the last 127 blocks for a recent change", () =>
+  test("findFirstBlock reads only the last 127 blocks if the change is recent", () =>
     fc.assert(
       fc.asyncProperty(fc.nat(126), async (age) => {
         const { read } = await search({ from: 0, first: 1_000_000 - age, to: 1_000_000 });

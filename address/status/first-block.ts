@@ -1,11 +1,11 @@
 // Finds the block of a permanent change, such as a vault's code or a used nonce.
 
 /**
- * Finds the first block from `from` to `to` at which a condition is true. The condition must then
- * remain true, at least to block `to`. The search starts at `to` and doubles its stride with each
- * step back. Most changes are recent, and many nodes have only the state of the last 128 blocks. A
- * stride never goes past the middle of the remaining range. The last part of the search is
- * therefore a bisection.
+ * Finds the first block from `from` to `to` at which a condition is true. From that block on, the
+ * condition must be true at every block up to `to`. The search starts at `to` and doubles its
+ * stride with each step back. Most changes are recent, and many nodes have only the state of the
+ * last 128 blocks. A stride never goes past the middle of the remaining range. The last part of the
+ * search is therefore a bisection.
  *
  * @param isTrueAt returns whether the condition is true at a block. Returns undefined if the node
  *   does not have the block's state. The search then ends, and the result is `from`

@@ -9,11 +9,11 @@ import type { Hex } from "../intent/intent.ts";
  * overrides the vault's native balance with zero. The override affects only the vault, so money in
  * other accounts cannot change the result.
  *
- * @param at a block parameter of `eth_call`
+ * @param block as in the parameters of `eth_call`
  */
-export function withoutCoinParams(token: Hex, vault: Hex, at: unknown): unknown[] {
+export function withoutCoinParams(token: Hex, vault: Hex, block: unknown): unknown[] {
   const call = { to: token, data: encodeBalanceOf(vault) };
-  return [call, at, { [vault]: { balance: "0x0" } }];
+  return [call, block, { [vault]: { balance: "0x0" } }];
 }
 
 /**

@@ -43,7 +43,7 @@ describe("deriveReturns", () => {
     }
   });
 
-  test("a return that waits for the expiry is possible one second after it", () => {
+  test("a return that waits for the expiry becomes possible one second later", () => {
     const { returns } = deriveReturns(makeRecord(sample), policy);
     const timed = returns.filter(({ notBefore }) => notBefore !== null);
     assert.deepEqual(

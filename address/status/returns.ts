@@ -1,8 +1,8 @@
 // Derives what happens to money that an address cannot use. There is one row for each mistake that
 // a payer can make. A row depends on the record, the factory's rules, and the rules of the
 // service's executor. Only the service knows whether it has an executor. The test
-// service/executor/test/returns.test.ts makes each mistake on a real chain. It compares each result
-// with the row of that mistake. The page docs/returns.md shows the same rows.
+// service/executor/test/returns.test.ts reproduces each mistake on a real chain, and compares the
+// result with the mistake's row. The page docs/returns.md shows the same rows.
 
 import { isSame } from "../abi/hex.ts";
 import type { AddressRecord, Intent } from "../intent/intent.ts";
@@ -104,8 +104,8 @@ export const moneyReturn = object({
    * - `executor`: the service's executor returns the money automatically.
    * - `executor_if_listed`: the executor returns the money if the service lists the token and the
    *   chain.
-   * - `executor_on_request`: the executor returns the money. It may find the money only after a
-   *   status request or a report (`/sent`).
+   * - `executor_on_request`: the executor returns the money, possibly only after a status request
+   *   or a report (`/sent`).
    * - `anyone`: anyone can call `recover`.
    * - `recovery`: only the `recovery` address can return the money, by calling `rescue`.
    */
@@ -162,7 +162,7 @@ export type PaymentReturns = TypeOf<typeof paymentReturns>;
 export const policyIn = (answer: unknown): ReturnPolicy | null =>
   fits(paymentReturns, answer) ? answer.executor : null;
 
-/** The part of a row that is the same for every record. */
+/** The part of a row that does not depend on the record. */
 type Rule = Pick<MoneyReturn, "returned" | "when" | "by"> & {
   readonly isAfterExpiry?: true;
   readonly isElsewhere?: true;

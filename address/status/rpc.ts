@@ -12,7 +12,7 @@ import type { BlockReference } from "./shape.ts";
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 /**
- * - `rpc_unavailable`: no response, or an error for a call that cannot fail.
+ * - `rpc_unavailable`: no response, or an unexpected error from the node.
  * - `rpc_inconsistent`: a malformed response, or responses that contradict each other.
  * - `wrong_chain`: the node does not serve the intent's chain.
  * - `block_unknown`: the node's chain does not contain the requested block.
@@ -72,9 +72,9 @@ const platform = globalThis as unknown as {
 };
 
 /**
- * Returns JSON-RPC over HTTP POST. A call fails if there is no response within `timeoutMs` (10 s).
- * If the connection fails, for example because it was idle, a read is retried once. Transactions
- * are not retried.
+ * Returns a function that sends JSON-RPC requests by HTTP POST. A call fails if there is no
+ * response within `timeoutMs` (10 s). If the connection fails, for example because it was idle, a
+ * read is retried once. Transactions are not retried.
  */
 export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: number } = {}): Rpc {
   const fetch = options.fetch ?? ((to, init) => platform.fetch(to, init));

@@ -50,7 +50,7 @@ export const noPast: Past = { execution: null, recoveries: [] };
 /**
  * Derives the status of an address at `block`.
  *
- * @param holding must be from `block`
+ * @param holding the vault's state at `block`
  * @param past all events of the vault up to `block`
  * @throws {StatusError} `rpc_inconsistent` if the code and the events contradict each other
  * @throws {StatusError} `token_unreadable` if the token does not answer `balanceOf`
@@ -108,9 +108,9 @@ export function stateOf(
   if (codeBytes === executed) return "executed";
   if (codeBytes === closed) {
     if (!isExpired) {
-      const wanted = `a block time after the expiry ${intent.expirationTimestamp}`;
       throw inconsistent(
-        `${address}: the vault is closed, so expected ${wanted}, found ${block.timestamp}`,
+        `${address}: the vault is closed, but the block time ${block.timestamp} is not after the ` +
+          `expiry ${intent.expirationTimestamp}`,
       );
     }
     return "recovered";
@@ -127,8 +127,8 @@ export function stateOf(
  * Adds later events to `past`.
  *
  * @param events of this vault, oldest first
- * @throws {StatusError} `rpc_inconsistent` if an execution follows another event, or has a
- *   different token
+ * @throws {StatusError} `rpc_inconsistent` if an execution is not the first event, or if its token
+ *   is not the intent's token
  */
 export function addEvents(
   { address, intent }: StatusSubject,
@@ -144,8 +144,8 @@ export function addEvents(
     }
     if (execution || recoveries.length > 0) {
       throw inconsistent(
-        `${address}: expected no execution after an execution or recovery, found one in block ` +
-          event.blockNumber,
+        `${address}: expected no execution in block ${event.blockNumber}, because the vault was ` +
+          "already executed or recovered",
       );
     }
     if (event.token !== intent.token.toLowerCase()) {

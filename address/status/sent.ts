@@ -36,13 +36,12 @@ export const sentToken = object({
    * - `queued`: the executor will return the token to `recovery`.
    * - `automatic`: no report is needed. The executor automatically returns native coin, the
    *   intent's token, listed tokens, and look-alikes of listed tokens.
-   * - `payment`: this is the intent's token and the address is open, so the balance counts toward
-   *   the requested amount.
+   * - `payment`: the token is the intent's token and the address is open, so the balance counts
+   *   toward the requested amount.
    * - `empty`: the address has no balance of the token, for example after a return.
    * - `unmovable`: the token's contract refuses the transfer, needs too much gas, or moves nothing.
    * - `failed`: the executor tried to return the token, but the token's contract moved nothing.
-   * - `over_limit`: exceeds the address's limit of waiting tokens, or the account's daily limit of
-   *   reported tokens.
+   * - `over_limit`: the address has too many queued tokens, or its account reached the daily limit.
    * - `left_to_owner`: this service does not return the token.
    *
    * Anyone can return a token with the factory's `recover`.
@@ -74,7 +73,7 @@ export const sentMoney = object({
   /** The intent's `recovery` address, which receives the returns. */
   recovery: address,
   /**
-   * The reason why a transaction shows no token:
+   * The reason why `tokens` is empty:
    *
    * - `unknown_transaction`: the intent's chain does not contain the transaction. The transaction
    *   is not mined yet, or it is on a different chain.
@@ -85,7 +84,7 @@ export const sentMoney = object({
   problem: orNull(among("unknown_transaction", "failed_transaction", "pays_nothing_here")),
   /** @maxItems tokensPerTransactionMax */
   tokens: list(sentToken),
-  /** The number of tokens that the transaction moved to the address but `tokens` does not list. */
+  /** The number of moved tokens that are missing in `tokens`. */
   omitted: count,
 });
 export type SentMoney = TypeOf<typeof sentMoney>;

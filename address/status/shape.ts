@@ -167,8 +167,9 @@ export const elsewhere = object({
    */
   state: among("held", "returned"),
   /**
-   * - `held`: the transaction that sent the money. If there are several, this is the largest
-   *   transfer of at most `amount` since the last return. Null if no log shows such a transfer.
+   * - `held`: the transaction that sent the money. If several transactions sent money since the
+   *   last return, this is the largest transfer that does not exceed `amount`. Null if no log shows
+   *   such a transfer.
    * - `returned`: the transaction of the recovery. Null until the recovery is final, or if the
    *   executor did not send the recovery.
    */
@@ -190,7 +191,7 @@ export const serviceStatus = object({
    */
   settledAt: orNull(count),
   /**
-   * The base URL of a block explorer for the chain, whose paths follow EIP-3091. Null if the
+   * The base URL of the chain's block explorer. The explorer's paths follow EIP-3091. Null if the
    * operator configured none.
    */
   explorer: orNull(matching(/^https?:\/\//)),
@@ -201,9 +202,10 @@ export const serviceStatus = object({
    */
   strays: orNull(list(tokenAmount)),
   /**
-   * The address's balances of look-alikes of listed tokens, such as bridged USDC. The
-   * list is not limited to open addresses. These tokens do not count toward the amount. They go to
-   * `recovery` after the execution or the expiration time. Null if the chain could not be read.
+   * The address's balances of look-alikes of listed tokens, such as bridged USDC. Unlike `strays`,
+   * the list does not depend on whether the address is open. These tokens do not count toward the
+   * amount. They go to `recovery` after the execution or the expiration time. Null if the chain
+   * could not be read.
    */
   wrongTokens: orNull(list(wrongToken)),
   /** Listed tokens, look-alikes, and native coins that arrived at the address on other chains. */

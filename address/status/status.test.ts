@@ -198,8 +198,8 @@ describe("statusOf", () => {
       "a vault closed in time",
       closed,
       noPast,
-      `${address}: the vault is closed, so expected a block time after the expiry ${expiry}, ` +
-        `found ${expiry}`,
+      `${address}: the vault is closed, but the block time ${expiry} is not after the expiry ` +
+        expiry,
     ],
   ] as const)
     test(`\`rpc_inconsistent\`: ${why}`, () => {
@@ -263,8 +263,8 @@ describe("addEvents", () => {
 
   test("addEvents throws if an execution follows another execution or a recovery", () => {
     const refusal = message(
-      `${record.address}: expected no execution after an execution or recovery, found one in ` +
-        "block 8",
+      `${record.address}: expected no execution in block 8, because the vault was already ` +
+        "executed or recovered",
     );
     const later = { ...executed, blockNumber: 8 };
     for (const name of ["Executed", "Recovered"] as const) {

@@ -1,14 +1,14 @@
-// Measures how many records per second the library and a program with viem derive from intents.
-// Each derivation starts from the result of JSON.parse. The derivation validates all fields and
-// computes the checksums of addresses. It produces the terms and the address as hex. The output
-// also shows the rate of a program that computes only the hashes. No library with the same keccak
-// can derive more records per second. The program "noble's keccak" is this library, but with the
-// sponge of @noble/hashes. Three files of the library reuse buffers. For each of these files, one
-// program is the library with new buffers for each call (new-buffers.ts).
+// Measures how many records per second can be derived from intents, with the library and with a
+// program that uses viem. Each derivation starts from the result of JSON.parse. The derivation
+// validates all fields and computes the checksums of addresses. It produces the terms and the
+// address as hex. The output also shows the rate of a program that computes only the hashes. This
+// rate is the limit for every library with the same keccak. The program "noble's keccak" is this
+// library, but with the sponge of @noble/hashes. Three files of the library reuse buffers. For each
+// of these files, one program is the library with new buffers for each call (new-buffers.ts).
 //
-// A second benchmark decodes terms to intents, as a lookup does. In one set of terms, the addresses
-// and functions repeat. In the other set, they do not. The caches help only with the first set. A
-// third benchmark converts terms from hex to bytes and back.
+// A second benchmark decodes terms to intents, as a lookup does. There are two sets of terms. The
+// terms of the first set share addresses and functions. The caches help only with this set. A third
+// benchmark converts terms from hex to bytes and back.
 //
 // Results are medians. `npm run bench` builds the package first, because users run the built
 // package, and not the TypeScript sources.
@@ -150,9 +150,9 @@ const pool = [
 let made = 0;
 
 /**
- * Creates intents as a server receives them, parsed from JSON. Each intent has a new salt and a new
- * recovery address. The checksum of a recovery address is therefore never cached. Tokens and
- * functions occur in many intents.
+ * Creates intents by parsing JSON, as a server does. Each intent has a new salt and a new recovery
+ * address. The checksum of a recovery address is therefore never cached. Tokens and functions occur
+ * in many intents.
  */
 function samples(calls: number): Intent[] {
   return Array.from({ length: batch }, () => {
@@ -266,8 +266,8 @@ const contenders: Record<string, () => Contender> = {
 };
 
 /**
- * Measures one program in this process. Each program has its own process, without the garbage and
- * optimized code of other programs.
+ * Measures one program in this process. Each program has its own process, so that the garbage and
+ * optimized code of other programs do not affect it.
  */
 function contend(name: string): void {
   const contender = contenders[name]!();

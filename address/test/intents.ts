@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { type AbiParameter, getAddress } from "viem";
 import type { Hex, Intent } from "../intent/intent.ts";
 
-/** A parameter's type and value, each in the formats of an intent and of viem. */
+/** A parameter's type and value, both in the format of an intent and in viem's format. */
 type Drawn = { spelled: string; type: string; components?: AbiParameter[]; value: Both };
 type Both = { text: Nested; plain: unknown };
 type Nested = string | Nested[];

@@ -86,7 +86,7 @@ describe("misuse", () => {
 });
 
 describe("hex and bytes", () => {
-  test("fromHex does not show an invalid value", () => {
+  test("the error of fromHex does not repeat an invalid string", () => {
     for (const [value, found] of [
       ["0x0", "3 characters"],
       ["hello", "5 characters"],

@@ -1,4 +1,4 @@
-// A valid intent that tests change.
+// A valid intent, which tests use and modify.
 
 import type { Call, Intent } from "../intent/intent.ts";
 

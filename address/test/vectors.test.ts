@@ -1,6 +1,6 @@
-// Tests the library with spec/vectors.json. The test contracts/test/Vectors.t.sol uses the accepted
-// vectors for the factory. `npm run vectors -w address` recomputes terms and addresses. Run that
-// command only if the factory's address or PREFIX has changed in the contracts' snapshot.
+// Tests the library with spec/vectors.json. The test contracts/test/Vectors.t.sol checks the
+// factory with the accepted vectors. `npm run vectors -w address` recomputes terms and addresses.
+// Run that command only if the factory's address or PREFIX has changed in the contracts' snapshot.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Tests signed events about a chain that is not the intent's, with two real chains. A fact is
+// Uses two real chains to test signed events about a chain other than the intent's chain. A fact is
 // returned only if the nodes of that chain prove it.
 
 import assert from "node:assert/strict";

@@ -60,8 +60,8 @@ describe("proveEvent and proveAddress", () => {
 
   test("proveEvent refuses an event that did not happen", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
-    // The type address.reverted is skipped, because it reports only the current state. Two other
-    // events also happened: the recovery of `executed`, and the execution of `surplus`.
+    // The type address.reverted is skipped, because it reports only the current state. A recovery
+    // of the record `executed` and an execution of the record `surplus` also happened.
     isSo.add("executed address.recovered").add("surplus address.executed");
     let lies = 0;
     for (const [name, record] of Object.entries(records)) {
@@ -145,7 +145,7 @@ describe("proveEvent and proveAddress", () => {
     assert.equal((await proveChanged(unpaid, { token: world.token })).fact, "outdated");
   });
 
-  test("a payment of another token is proved with that token", async () => {
+  test("proveEvent returns the paid token if it is not the requested token", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await pay(record, 7n, other);
@@ -382,7 +382,7 @@ describe("proveEvent and proveAddress", () => {
     const refused = (given: object, name: string, message: string | RegExp) =>
       assert.rejects(proveEvent(event, record, given as never), { name, message });
     const heads =
-      /^expected 2 of 2 .* on a block, found the newest blocks rpcs\[0\]: \d+, rpcs\[1\]: silent$/;
+      /^expected 2 of 2 .* on a block; newest blocks: rpcs\[0\]: \d+, rpcs\[1\]: silent$/;
     await refused({ rpcs, confirmations: 0 }, "ProofError", heads);
     for (const [given, message] of [
       [{ ...options(), rpcs: [] }, "rpcs: expected at least one, found none"],

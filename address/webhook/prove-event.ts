@@ -122,16 +122,16 @@ type Lookup = { lookup(address: Hex): Promise<AddressRecord | undefined> };
 /**
  * Proves an event with the receiver's nodes, which should have independent operators.
  *
- * @param of the record that you stored with the order, or a client that looks up the record
+ * @param source the record that you stored with the order, or a client that looks up the record
  * @throws {WebhookError} if the chain contradicts the event: reject the event
  * @throws {ProofError} or {ClientError} if the event cannot be proved now: ask for another delivery
  *   of the event
- * @throws {TypeError} for unknown options, without `confirmations`, or without nodes of the
- *   intent's chain
+ * @throws {TypeError} if an option is unknown, or if `confirmations` or the nodes of the intent's
+ *   chain are missing
  */
 export async function proveEvent(
   event: ServiceEvent,
-  of: AddressRecord | Lookup,
+  source: AddressRecord | Lookup,
   options: ProveEventOptions,
 ): Promise<ProvedEvent> {
   refuseUnknownOptions(options);
@@ -139,7 +139,7 @@ export async function proveEvent(
     throw new TypeError("confirmations: expected a number of blocks, found none");
   if (isOfLaterType(event)) return { address: parseAddress(event.data.address), fact: "unknown" };
   const { type, data } = checkShape(event);
-  const record = await findRecord(data.address, of, options);
+  const record = await findRecord(data.address, source, options);
   const { address, intent } = record;
   if (data.status.chainId !== intent.chainId)
     throw new WebhookError(
@@ -215,8 +215,8 @@ async function isCanonical(
 }
 
 /**
- * Returns whether a later version of the service added the event's type. The data of such an event
- * may have different fields.
+ * Returns whether the event's type is newer than this library. The data of such an event may have
+ * different fields.
  */
 function isOfLaterType(event: ServiceEvent): boolean {
   const { type, data } = (event ?? {}) as Partial<ServiceEvent>;
@@ -232,8 +232,12 @@ function checkShape(event: ServiceEvent): ServiceEvent {
   }
 }
 
-async function findRecord(address: Hex, of: AddressRecord | Lookup, options: ProveEventOptions) {
-  const found = "lookup" in of ? await of.lookup(address) : of;
+async function findRecord(
+  address: Hex,
+  source: AddressRecord | Lookup,
+  options: ProveEventOptions,
+) {
+  const found = "lookup" in source ? await source.lookup(address) : source;
   if (!found) throw new WebhookError(`the service has no record of ${address}`);
   const record = verifyRecord(found, { ...options, factory: options.factory ?? factoryAddress });
   if (isSame(record.address, address)) return record;

@@ -40,12 +40,14 @@ const recovery = "0x00000000000000000000000000000000000c0ffe";
 const unit = 1_000_000n;
 let salt = 0n;
 
-/** USDC's address on Base Sepolia. The number of zero bytes in this address changes the figures. */
+/**
+ * USDC's address on Base Sepolia. The measured gas depends on how many zero bytes this address has.
+ */
 const usdc = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 
 /**
- * Measures the gas of each scenario with each token. Also splits the gas of an execution that sends
- * USDC with one call.
+ * Measures the gas of each scenario with each token. `parts` shows how an execution with a single
+ * USDC transfer uses its gas.
  */
 export const measure = (): Promise<{ figures: Figures; parts: Record<string, number> }> =>
   onChain(async (chain) => {

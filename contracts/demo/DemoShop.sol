@@ -5,8 +5,8 @@ import {ExecutableCaller} from "../periphery/ExecutableCaller.sol";
 import {Call, Intent} from "../src/IPaymentFactory.sol";
 import {IERC20} from "../src/Vault.sol";
 
-/// @notice A shop for local chains. It takes payments for orders in one token, after the payer has
-/// approved the shop.
+/// @notice A shop for local chains. Orders are paid in one token, after the payer has approved the
+/// shop.
 contract DemoShop is ExecutableCaller {
     address public immutable token;
 

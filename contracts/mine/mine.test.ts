@@ -1,4 +1,4 @@
-// Tests that mining finds the committed salt.
+// Tests that the search finds the salt that is stored in the repository.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -39,7 +39,7 @@ describe("the search for the factory's salt", () => {
     assert.equal(search(count + 1, count + near), undefined);
   });
 
-  test("the program prints the salt if the search starts shortly before it", {
+  test("the program prints the salt if the search starts 1,000 numbers below the salt", {
     skip: isLong ? false : "it compiles the contracts first: npm run test:long",
   }, () => {
     const args = [program, "--from", String(count - 1_000)];

@@ -18,8 +18,8 @@ if (isMainThread) await mine();
 else await work(workerData as Hex);
 
 /**
- * Runs a worker thread, which receives the first salt of a chunk. Responds with the lowest salt of
- * the chunk that gives four leading zero bytes, or with undefined.
+ * Runs a worker thread, which receives the first salt of a chunk. Responds with the chunk's lowest
+ * salt whose address starts with four zero bytes, or with undefined.
  */
 async function work(creationCode: Hex): Promise<void> {
   const search = await newSearch(creationCode);

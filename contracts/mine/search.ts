@@ -10,9 +10,9 @@ import { deterministicDeployer } from "../deployer.ts";
 export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
 
 /**
- * Returns a function that tries the salts of the counts from `from` up to, but not including, `to`.
- * Counts are at most 2^53. The function returns the lowest count whose salt gives an address with
- * four leading zero bytes.
+ * Returns a function that derives a salt from each count in a range, and tries the salt. The range
+ * is from `from` up to, but not including, `to`. Counts are at most 2^53. The function returns the
+ * lowest count whose salt gives an address with four leading zero bytes.
  */
 export async function newSearch(
   creationCode: Hex,

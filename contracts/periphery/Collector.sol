@@ -6,9 +6,9 @@ interface ICollected {
 }
 
 /// @title Collector
-/// @notice Forwards a payment even if it is slightly too low, for example because of a fee. An
-/// intent whose amount is `least` approves this contract for `most` and then calls {collect}. Both
-/// are calls of the intent. Money above `most` stays in the vault for `recovery`.
+/// @notice Forwards a payment even if it is slightly too low, for example because of a fee. Use it
+/// in an intent whose amount is `least`. One call approves this contract for `most`. The next call
+/// is {collect}. Money above `most` stays in the vault for `recovery`.
 /// @dev The contract has no owner and no storage. The contract keeps no tokens. It moves only its
 /// caller's tokens, so nobody else can use a vault's approval. The contract can be replaced,
 /// because the factory does not depend on it.
@@ -16,13 +16,14 @@ interface ICollected {
 /// Assumptions:
 /// 1. `transferFrom` takes exactly the requested amount from the caller. If a token takes more, the
 ///    caller can pay more than `most`. A contract that calls the token cannot prevent this.
-/// 2. During the transfer, the recipient receives no other payment of the token. If the token has
-///    hooks, the recipient can cause such a payment. Only the recipient then loses money.
+/// 2. The recipient must not receive another payment of the token during the transfer. If the token
+///    has hooks, the recipient can cause such a payment. Only the recipient then loses money.
 contract Collector {
-    /// @notice The caller has `found` base units, or more if `most` is below `least`.
+    /// @notice Only `found` base units can be moved: the caller's balance, or `most` if `most` is
+    /// lower.
     error TooLittle(address token, uint256 least, uint256 found);
-    /// @notice Only `found` base units arrived. The token keeps a fee, or the recipient is the
-    /// caller.
+    /// @notice Only `found` base units arrived. The token may keep a fee, or the recipient may be
+    /// the caller.
     error TooLittleArrived(address token, address recipient, uint256 least, uint256 found);
     /// @notice `token` did not move `amount` from the caller to `recipient`.
     error CollectFailed(address token, address recipient, uint256 amount);

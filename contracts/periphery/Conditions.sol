@@ -6,8 +6,8 @@ import {Fate, Outcome} from "./Outcome.sol";
 /// @title Conditions
 /// @notice Lets a call of an intent require that another intent was executed or closed.
 /// @dev The creator of an intent chooses `vault`. `vault` must be the address of a vault
-/// ({Outcome}). The contract has no owner and no storage. The contract can be replaced, because an
-/// intent names the contracts that it calls.
+/// ({Outcome}). The contract has no owner and no storage. Each intent names its targets, so a new
+/// intent can use a replacement of this contract.
 contract Conditions {
     /// @notice `vault` was not executed; its outcome is `found`.
     error NotExecuted(address vault, Fate found);

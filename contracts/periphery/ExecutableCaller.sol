@@ -10,14 +10,14 @@ import {FACTORY} from "./VaultCode.sol";
 /// knows all calls that the vault makes before and after this call.
 /// @dev How a target uses this contract:
 ///
-/// - The target sets every field of the intent itself, from its arguments and its own data. An
+/// - The target itself sets every field of the intent, from the target's arguments and data. An
 ///   intent that the caller passes as an argument proves nothing. Anyone can create an intent whose
 ///   vault calls the target.
-/// - The caller must have no code, which {_onlyVaultOf} checks. A vault has no code during its
-///   calls, but has code afterwards. Without the check, `recovery` could call the target later with
-///   `rescue`. The vault would then not make the intent's other calls.
+/// - {_onlyVaultOf} checks that the caller has no code. A vault has no code during its calls, but
+///   has code afterwards. Without the check, `recovery` could call the target later with `rescue`.
+///   The vault would then not make the intent's other calls.
 /// - A call cannot contain its own encoding as an argument. The target therefore takes the intent's
-///   fields one by one. The target encodes the current call itself.
+///   fields one by one, and encodes the current call itself.
 abstract contract ExecutableCaller {
     /// @notice The caller (`found`) is not the vault of the expected intent (`wanted`).
     error NotVaultOfIntent(address wanted, address found);

@@ -219,8 +219,8 @@ describe("OutcomeProof", () => {
     await client.setBalance({ address: coin.vault, value: 1n });
     await client.mine({ blocks: 1 });
     // Reads the number from the block, because `getBlockNumber` can return a cached, older number.
-    // A proof of the previous block would be wrong, because anvil includes balances that were set
-    // later.
+    // A proof of the previous block would be wrong, because anvil's proofs also contain balances
+    // that were set after the block.
     blockNumber = (await client.getBlock()).number;
     evidence = await evidenceOf(executedVault, blockNumber);
     await client.mine({ blocks: 3 });
@@ -349,8 +349,8 @@ describe("OutcomeProof", () => {
     });
     const { gasUsed } = await send(outcomeProof.address, data);
     assert.equal(proof.length, committed.proof.nodes);
-    // The gas differs slightly between runs. The header's time and fee change, and zero bytes of
-    // calldata cost less.
+    // The gas differs slightly between runs, because the time and the fee in the header vary. Their
+    // zero bytes cost less calldata gas than other bytes.
     const off = Math.abs(Number(gasUsed) / committed.proof.transaction - 1);
     assert.ok(off < 0.02, `${gasUsed}`);
   });

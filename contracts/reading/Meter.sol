@@ -4,8 +4,9 @@ pragma solidity 0.8.37;
 import {answerWith, Balance, balanceOf, Holder} from "./Balance.sol";
 
 /// @title Meter
-/// @notice Reads balances before and after one call. The program runs in the eth_call of a contract
-/// creation, so nothing is deployed. The balances are read from the tokens, not from logs.
+/// @notice Reads balances before and after one call. The program is the init code of a contract
+/// creation that eth_call simulates, so nothing is deployed. The balances are read from the tokens,
+/// not from logs.
 /// @dev Returns `abi.encode(chainId, timestamp, gas, succeeded, answer, before, later)`. `gas` is
 /// the gas that was left when the call started. `answer` is the first 512 bytes that the call
 /// returned or reverted with. `before` and `later` are arrays of Balance. A creation returns at

@@ -57,7 +57,7 @@ address constant FACTORY = ${of.factory};
 /// @dev keccak256 of the code at a vault whose calls ran. The hash is the same on every chain.
 bytes32 constant EXECUTED_CODE_HASH =
     ${of.executedCodeHash};
-/// @dev keccak256 of the code at a vault that was closed, whose calls can never run.
+/// @dev keccak256 of the code at a closed vault. The calls of a closed vault can never run.
 bytes32 constant CLOSED_CODE_HASH =
     ${of.closedCodeHash};
 `;

@@ -45,17 +45,17 @@ struct Intent {
 ///     executed  0x76787dbd4cf201a1655ade6889aeb3b4f0ec211e67f5a3b4f05ad4ff124e3cd1
 ///     closed    0x1294ad7c9f5dfedf7179ece44f5d55163889fd523614a369f2aa2b25c109c74b
 ///
-/// A vault behaves in the same way with both codes. Its code can never change. Nobody owns the
-/// factory. The factory holds nothing, stores nothing, and cannot change. A caller chooses only the
-/// moment, the gas, and the tokens to recover.
+/// A vault behaves in the same way with both codes. Its code can never change. The factory has no
+/// owner, no money, and no storage, and its code cannot change. A caller chooses only the moment,
+/// the gas, and the tokens to recover.
 ///
 /// @dev Numbered assumptions about everything outside these contracts.
 ///
 /// If one of these assumptions is false, money can go to places that the intent does not name:
 ///
 /// 1. The payers agree to the intent's calls. The vault makes the calls, so they can spend its
-///    whole balance, not only `amount`. If the calls leave an unused allowance, its spender can
-///    take money that arrives later, before a recovery. So approve exactly the amount that the
+///    whole balance, not only `amount`. If the calls leave an unused allowance, the spender can
+///    take later payments before a recovery returns them. So approve exactly the amount that the
 ///    calls spend.
 /// 2. A target's function does what its signature says. A selector has only 4 bytes. With about
 ///    2^32 tries, anyone can find a harmless signature with the selector of a harmful function. A
@@ -64,46 +64,47 @@ struct Intent {
 /// 3. A target has the same effect for every caller, at every time, and with any gas. A call that
 ///    succeeds with less than a quarter of its gas left is reverted ({TooLittleGas}). Some targets
 ///    continue after an inner call has run out of gas (`try`/`catch`, tolerant multicalls). The
-///    revert protects these targets if the inner call is at most 17 frames below the target. The
-///    revert does not protect a target that reads the remaining gas and acts on it. The revert also
-///    does not protect a target that passes a share of its gas to an inner call. A swap without a
-///    minimum result can be exploited by trades before and after it.
-/// 4. A target reverts if it fails. Return values count only for ERC-20's transfer, transferFrom,
-///    and approve. Any other function counts as successful if it does not revert, even if it
-///    returns an error code. For example, `mint` of Compound v2 returns 13 if it did nothing.
+///    revert protects such a target if the inner call is at most 17 calls deeper. The revert does
+///    not protect a target that reads the remaining gas and acts on it. The revert also does not
+///    protect a target that passes a share of its gas to an inner call. A swap without a minimum
+///    result can be exploited by trades before and after it.
+/// 4. A target reverts if it cannot do its work. Return values count only for ERC-20's transfer,
+///    transferFrom, and approve. Any other function counts as successful if it does not revert,
+///    even if it returns an error code. For example, `mint` of Compound v2 returns 13 if it did
+///    nothing.
 /// 5. A target is still a contract when the calls run. With EIP-7702, an account can delegate its
 ///    calls to an address without code. The factory treats this account as a contract, because the
 ///    account itself has code. A call to this account succeeds, but does nothing.
-/// 6. The token reports correct balances. They change only by the token's own rules. A token that
-///    rebases, takes a fee, or is paused can leave less than `amount`. The vault then waits, and
-///    expires.
+/// 6. The token reports correct balances. They change only by the token's own rules. If a token
+///    rebases, takes a fee, or is paused, the vault's balance can be lower than `amount`. The vault
+///    then waits, and expires.
 /// 7. The chain's CREATE2 works as on Ethereum. `recovery` has the same owner on every chain. Money
 ///    sent on a wrong chain goes to `recovery` on that chain. The chain has MCOPY (Cancun). Without
 ///    MCOPY, the factory cannot be created.
 ///
-/// If one of these assumptions is false, money can stay in the vault longer. It can go only to
-/// places that the intent names:
+/// If one of these assumptions is false, money can stay in the vault longer. The money still goes
+/// only to places that the intent names:
 ///
 /// 8. Someone executes the intent before the expiry, at a moment when every call succeeds.
-/// 9. The block's time is close to real time. Arbitrum's sequencer can be 24 hours behind and 1
-///    hour ahead. Leave that margin before an expiry on Arbitrum. If a chain halts until after the
-///    expiry, the vault is CLOSED.
+/// 9. The block's time is close to real time. On Arbitrum, it can be up to 24 hours behind or up to
+///    1 hour ahead. An intent there can expire 24 hours late or 1 hour early, so execute it more
+///    than 1 hour before the expiry. If a chain halts until after the expiry, the vault is CLOSED.
 /// 10. `recovery` can receive. A token or native coin that `recovery` cannot receive stays in the
 ///     vault. Other tokens are still sent. If `recovery` is a contract, it can still move the
 ///     remaining money with {rescue}. The gas floor of {TooLittleGas} does not apply to recoveries.
 ///     The caller of a recovery chooses the gas limit. A token's transfer can therefore get too
-///     little gas for the token's own work. A contract at `recovery` can also get too little gas
-///     for native coin, if it tolerates failing inner calls.
+///     little gas for the token's own work. The same is true for a contract at `recovery` that
+///     receives native coin and tolerates failing inner calls.
 ///
-/// Not protected: while the vault is OPEN, tokens other than the intent's token cannot be
+/// There are known limits. While the vault is OPEN, tokens other than the intent's token cannot be
 /// recovered. NFTs can leave only with {rescue}. Before the expiry, anyone can complete a partial
 /// payment, so that the calls run. With about 2^80 tries, a creator could find a collision: a vault
-/// that is also another vault or account.
+/// with the same address as another vault or account.
 ///
 /// The encoding is part of the address. Encode calldata as standard ABI encoders do. The arguments
 /// are in order and share no bytes, and no bytes follow them. With any other layout, the function
-/// reverts or uses an address that nobody was asked to pay. For example, bytes after the calldata
-/// of {execute} change the address.
+/// reverts or uses a different address. For example, bytes after the calldata of {execute} change
+/// the address.
 ///
 /// Each event follows the external calls that it reports, because the factory measures the amounts.
 /// A reentrant call cannot exploit this order. The factory has no storage that could be out of
@@ -156,9 +157,9 @@ interface IPaymentFactory {
     /// reverted, or ran out of gas.
     error BalanceUnknown(address token, address vault);
     error NotRecovery(address wanted, address found);
-    /// @notice The intent is shorter than its seven words (224 bytes). `start` is its position in
-    /// the calldata, and `end` is the position of the next argument. {addressOf} also reverts with
-    /// this error if the intent does not start at byte 36 of the calldata.
+    /// @notice The intent is shorter than seven words (224 bytes), the minimum. `start` is its
+    /// position in the calldata, and `end` is the position of the next argument. {addressOf} also
+    /// reverts with this error if the intent does not start at byte 36 of the calldata.
     error NotCanonical(uint256 start, uint256 end);
     /// @notice An item of a batch is neither {execute} nor {recover}. `selector` is the first four
     /// bytes of the item.
@@ -180,8 +181,8 @@ interface IPaymentFactory {
     /// @dev Each token is sent separately, with an equal share of the remaining gas. If a token's
     /// transfer fails or runs out of gas, {RecoveryFailed} is emitted. The vault's balance of this
     /// token usually does not change. If the vault has no balance of a token, no event is emitted
-    /// for this token. A gas estimate is too low. Set the gas limit to the number of tokens times
-    /// the gas of the most expensive token.
+    /// for this token. Do not use a gas estimate, because it is too low. Set the gas limit to the
+    /// number of tokens times the gas of the most expensive token.
     /// @param intent as in {execute}
     /// @param tokens the tokens to send, in this order. If a token is listed twice, only its
     /// remaining balance is sent the second time
@@ -222,7 +223,7 @@ interface IPaymentFactory {
     function addressOf(Intent calldata intent) external view returns (address vault);
 
     /// @notice Returns the vault of `terms`, whether or not they encode an intent.
-    /// @param terms `abi.encode(intent)`, at most 24,576 bytes. The other {addressOf} has the same
+    /// @param terms `abi.encode(intent)`, at most 24,576 bytes. {addressOf(Intent)} has the same
     /// limit
     /// @return vault its address, with or without code
     function addressOf(bytes calldata terms) external view returns (address vault);

@@ -15,7 +15,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
 
     /// @inheritdoc IPaymentFactory
     /// @dev The terms are the calldata after the selector, unchanged. Any other encoding belongs to
-    /// a different address, which nobody was asked to pay.
+    /// a different address, which no payer was asked to pay.
     function execute(Intent calldata intent) external returns (address vault) {
         bytes memory initCode = bytes.concat(PREFIX, msg.data[4:]);
         vault = _addressOf(initCode);
@@ -48,8 +48,9 @@ contract PaymentFactory is IPaymentFactory, Vault {
         // starts.
         vault = _settle(intent, _argument(1));
         for (uint256 i = 0; i < tokens.length; ++i) {
-            // Each token gets a separate call, which reverts all effects of a failing token. With
-            // an equal share of the gas, a token that burns all its gas cannot starve later tokens.
+            // Each token is sent in a separate call. If that call fails, only the effects of this
+            // token are reverted. Each token gets an equal share of the gas, so no token can starve
+            // later tokens.
             uint256 share = gasleft() / (tokens.length - i);
             try this.sweepToken{gas: share}(vault, tokens[i], intent.recovery) {}
             catch (bytes memory reason) {
@@ -84,9 +85,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @inheritdoc IPaymentFactory
-    /// @dev Terms must start with the offset 32, which {_settle} always writes. Money at the
-    /// address of other terms could never be recovered. The function reverts instead of returning
-    /// such an address.
+    /// @dev Reverts unless the terms start with the offset 32, which {_settle} always writes.
+    /// Without this check, the function could return an address whose money can never be recovered.
     function addressOf(Intent calldata intent) external view returns (address vault) {
         uint256 start = _argument(0);
         if (start != 4 + 32) revert NotCanonical(start, msg.data.length);
@@ -135,9 +135,10 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @dev Returns the vault if it already has code. Otherwise closes the vault without running
-    /// its calls, or reverts if the vault is still open. The vault's terms are the word 32 (the
-    /// offset), and the calldata from the intent's start to `end`. The caller can choose the words
-    /// after `end`. The seven words at the start of the intent must therefore be before `end`.
+    /// its calls, or reverts if the vault is still open. The vault's terms are a word with the
+    /// value 32 (the offset), followed by the calldata from the intent's start to `end`. The caller
+    /// can choose the words after `end`. The seven words at the start of the intent must therefore
+    /// be before `end`.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
         uint256 start = _argument(0);
         if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);
@@ -156,8 +157,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// execute the intent itself. The factory cannot create the vault twice.
     function _create(address vault, bytes memory initCode) private {
         address created;
-        // Assembly, because Solidity can create only code that it compiled. It can revert only with
-        // data that it encodes.
+        // Without assembly, Solidity can neither deploy given bytes nor revert with given data.
         assembly ("memory-safe") {
             created := create2(0, add(initCode, 32), mload(initCode), 0)
             if returndatasize() {
@@ -205,8 +205,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return address(uint160(uint256(hash)));
     }
 
-    /// @dev Returns the position of the argument `index` in the calldata, in bytes. The head of
-    /// this argument must be an offset.
+    /// @dev Returns the byte position in the calldata of the argument with the number `index`. The
+    /// head of this argument must be an offset.
     function _argument(uint256 index) private pure returns (uint256 start) {
         return 4 + uint256(bytes32(msg.data[4 + 32 * index:]));
     }

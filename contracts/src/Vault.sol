@@ -22,7 +22,7 @@ abstract contract Vault {
     /// code reverts with this result. The last four bytes of PREFIX are a selector, so the
     /// DELEGATECALL runs {onCreation} with the terms.
     ///
-    ///     PUSH0 PUSH0                                   result: no memory reserved
+    ///     PUSH0 PUSH0                                   no memory for the result
     ///     PUSH1 28 CODESIZE SUB                         size of the input
     ///     DUP1 PUSH1 28 PUSH0 CODECOPY                  input to memory 0
     ///     PUSH0 CALLER GAS DELEGATECALL                 call
@@ -41,15 +41,15 @@ abstract contract Vault {
     ///
     ///     CALLER PUSH16 factory XOR PUSH1 40 JUMPI      another caller: to the end
     ///     CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY         input to memory 0
-    ///     PUSH0 PUSH0 CALLDATASIZE PUSH0                result: no memory reserved
+    ///     PUSH0 PUSH0 CALLDATASIZE PUSH0                no memory for the result
     ///     CALLER GAS DELEGATECALL                       call
     ///     RETURNDATASIZE PUSH0 PUSH0 RETURNDATACOPY     result to memory 0
     ///     RETURNDATASIZE PUSH0 RETURN
     ///     JUMPDEST
     ///     STOP                                          only if the calls did not run
     ///
-    /// The end of the code also stops, so the last byte does not change the behavior. It only shows
-    /// that the calls did not run.
+    /// Execution also stops at the end of the code, so the last byte does not change the behavior.
+    /// The last byte only shows that the calls did not run.
     bytes2 private constant STUB_HEAD = hex"336f";
     bytes23 private constant STUB_TAIL = hex"18602857365f5f375f5f365f335af43d5f5f3e3d5ff35b";
     uint256 internal constant EXECUTED_BYTES = 41;
@@ -87,7 +87,8 @@ abstract contract Vault {
 
     /// @notice The constructor of a vault. Returns the code to deploy at the vault. Runs only while
     /// the factory creates the vault.
-    /// @dev Decides, only from the terms and the chain, whether the calls run.
+    /// @dev Whether the calls run depends only on the terms, the chain ID, and the block's
+    /// timestamp.
     function onCreation(Intent calldata intent) external onlyVault {
         if (address(this).code.length != 0) revert NotVault();
         bool open = _isOpen(intent);
@@ -125,20 +126,21 @@ abstract contract Vault {
         return intent.chainId == block.chainid && block.timestamp <= intent.expirationTimestamp;
     }
 
-    /// @dev Returns whether a token's result of `size` bytes that starts with `word` means success.
-    /// True means success. An empty result also means success, because some tokens return nothing.
+    /// @dev Returns whether a token's result means success. `size` is the length of the result in
+    /// bytes, and `word` is its first word. The result true means success. An empty result also
+    /// means success, because some tokens return nothing.
     function _isTrue(uint256 size, bytes32 word) internal pure returns (bool) {
         return size == 0 || (size >= 32 && uint256(word) == 1);
     }
 
-    /// @dev Returns whether the function of `selector` must return either true or an empty result.
+    /// @dev Returns whether a call of `selector` must return true or nothing.
     function _isTokenCall(bytes4 selector) private pure returns (bool) {
         return selector == IERC20.transfer.selector || selector == IERC20.approve.selector
             || selector == IERC20.transferFrom.selector;
     }
 
-    /// @dev Checks that a target has code, but only if its result is empty. A target that returns
-    /// data has code or is a precompile. A precompile cannot change the state.
+    /// @dev If a call returns no data, checks that its target has code. A target that returns data
+    /// has code or is a precompile. A precompile cannot change the state.
     function _run(Call[] calldata calls) private {
         for (uint256 i = 0; i < calls.length; ++i) {
             Call calldata one = calls[i];

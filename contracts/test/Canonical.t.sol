@@ -6,9 +6,9 @@ import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Tests that nobody can move the money of terms that are shorter than an intent's seven
-/// words. If the factory accepted such terms, the caller could append the missing words. The caller
-/// could then choose the recovery address.
+/// @dev Tests that nobody can move money from the address of incomplete terms. Incomplete terms
+/// have fewer than the seven 32-byte words of an intent. If the factory accepted such terms, the
+/// caller could append the missing words. The caller could then choose the recovery address.
 contract CanonicalTest is Fixture {
     address private constant THIEF = address(0x7417EF);
     uint256 private constant INTENT_BYTES_MIN = 224;
@@ -20,9 +20,9 @@ contract CanonicalTest is Fixture {
 
     function test_NotCanonical_ifTheTermsAreEmpty_forRecover() public {
         address vault = fundedCut("");
-        // The offsets of the intent and of the tokens point to the same words. For the argument
-        // `tokens`, the words encode a list of one token. For the argument `intent`, they contain
-        // the attacker's address as `recovery`.
+        // The offsets of the intent and of the tokens point to the same words. Decoded as `tokens`,
+        // the words are a list of one token. Decoded as `intent`, the words contain the attacker's
+        // address as `recovery`.
         bytes memory words = abi.encode(1, address(token), 0, 0, THIEF, 0, 0);
         bytes memory data = bytes.concat(factory.recover.selector, abi.encode(64, 64), words);
         refused(data, RECOVER_START, RECOVER_START);
@@ -32,9 +32,9 @@ contract CanonicalTest is Fixture {
     function test_NotCanonical_ifTheTermsAreEmpty_forRescue() public {
         address vault = fundedCut("");
         bytes memory theft = abi.encodeCall(token.transfer, (THIEF, AMOUNT));
-        // The offsets of the intent and of the data point to the same words. For the argument
-        // `data`, the words encode a transfer. For the argument `intent`, they contain the
-        // attacker's address as `recovery`.
+        // The offsets of the intent and of the data point to the same words. Decoded as `data`, the
+        // words are a transfer. Decoded as `intent`, the words contain the attacker's address as
+        // `recovery`.
         bytes memory words = abi.encodePacked(
             uint256(68), theft, bytes28(0), uint256(uint160(THIEF)), bytes32(0), bytes32(0)
         );
@@ -52,9 +52,9 @@ contract CanonicalTest is Fixture {
                 part[i] = seed[i % 32];
             }
             address vault = fundedCut(part);
-            // The attacker appends words to the terms. The appended words encode an empty list of
-            // tokens. After this list, the words contain the attacker's address at every position
-            // where the factory could read `recovery`.
+            // The attacker appends words to the terms. The appended words first encode an empty
+            // list of tokens. Then, they contain the attacker's address wherever the factory could
+            // read `recovery`.
             bytes memory words = abi.encode(0, 0, 0, 0, THIEF, THIEF, THIEF, THIEF, THIEF);
             refused(
                 bytes.concat(factory.recover.selector, abi.encode(64, 64 + cut), part, words),
@@ -121,8 +121,7 @@ contract CanonicalTest is Fixture {
         check(!ok && keccak256(reason) == keccak256(wanted), "NotCanonical");
     }
 
-    /// @dev Mints tokens to the address of incomplete terms, which end after `part`. Returns the
-    /// address.
+    /// @dev Mints tokens to the address of the incomplete terms `part`. Returns the address.
     function fundedCut(bytes memory part) private returns (address vault) {
         vault = factory.addressOf(bytes.concat(bytes32(uint256(32)), part));
         token.mint(vault, AMOUNT);

@@ -7,8 +7,7 @@ import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 
-/// @dev Tests special counts, words, and sizes, for which a shortcut would give a wrong result.
-/// Each test was written to detect a mutant that passed all other tests.
+/// @dev Tests edge cases. Each test was written to detect a mutant that passed all other tests.
 contract EdgesTest is Fixture {
     function test_WrongChain_ifTheIntentIsForChainZero() public {
         Intent memory intent = plainIntent();
@@ -101,9 +100,10 @@ contract EdgesTest is Fixture {
         equal(RECOVERY.balance, 40, "coin");
     }
 
-    /// @dev The calldata contains an expired intent. The arguments of its call contain an open
-    /// intent. The offset of the calldata points to this open intent. A faulty factory could check
-    /// the open intent, but create the vault of the expired intent.
+    /// @dev The calldata contains an expired intent. The expired intent has one call, whose
+    /// arguments contain an open intent. The offset, which should point to the expired intent,
+    /// points to the open one. A faulty factory could check the open intent, but create the vault
+    /// of the expired intent.
     function test_anOffsetIntoTheArguments_closesNoVault() public {
         Intent memory open = intentOf(new Call[](0));
         open.amount = 0;
@@ -154,7 +154,8 @@ contract EdgesTest is Fixture {
         factory.recover(intent, list(address(long)));
     }
 
-    /// @dev Results count only for the exact selectors of transfer, transferFrom, and approve.
+    /// @dev A return value counts only if the selector is exactly that of transfer, transferFrom,
+    /// or approve.
     function test_falseFromSimilarSelectors_isIgnored() public {
         string[8] memory signatures = [
             "increaseAllowance(address,uint256)",

@@ -61,7 +61,7 @@ abstract contract Fixture is Deployed {
         return intentOf(list(one));
     }
 
-    /// @dev Returns an intent with one call, whose terms are `termsBytes` long.
+    /// @dev Returns an intent that has one call and `termsBytes` bytes of terms.
     function intentOfBytes(uint256 termsBytes) internal returns (Intent memory intent) {
         intent = intentOf(plainCall(address(shop), "visit()", ""));
         intent.calls[0].args = new bytes(termsBytes - abi.encode(intent).length);

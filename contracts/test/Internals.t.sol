@@ -12,7 +12,7 @@ interface Internals {
     function sweepToken(address vault, address token, address recovery) external;
 }
 
-/// @dev Tests that the internal functions of the factory and of vaults reject all other callers.
+/// @dev Tests that the internal functions of the factory and of vaults reject unexpected callers.
 contract InternalsTest is Fixture {
     function test_NotVault_ifTheFactoryIsCalledDirectly(address caller) public {
         Internals internals = Internals(address(factory));
@@ -118,8 +118,8 @@ contract InternalsTest is Fixture {
         "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 }
 
-/// @dev Pretends to be the factory. This contract creates a vault, whose init code then calls its
-/// creator with DELEGATECALL. For this call, the contract runs the factory's code.
+/// @dev Pretends to be the factory. A vault's init code calls the creator of the vault with
+/// DELEGATECALL. As the creator, this contract forwards the call to the factory's code.
 contract Impostor {
     address private immutable FACTORY;
 

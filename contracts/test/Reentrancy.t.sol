@@ -158,8 +158,8 @@ contract ReentrancyTest is Fixture {
         attacker.setWhenMoved(whenMoved);
         vm.recordLogs();
         factory.recover(intent, list(address(token)));
-        // If the hook recovers before the token has moved the balance, the token's own transfer
-        // fails. The failure also reverts the hook's recovery.
+        // If the hook calls `recover` before the token has moved the balance, the token's own
+        // transfer fails. The failure also reverts the hook's recovery.
         uint256 recovered = whenMoved ? AMOUNT : 0;
         equal(token.balanceOf(RECOVERY), recovered, "recovered");
         holds(vault, AMOUNT - recovered, 0);
@@ -181,8 +181,8 @@ contract ReentrancyTest is Fixture {
         equal(toldByAHookThatRecovers(new ObligingHookToken()), 2 * AMOUNT, "the events' sum");
     }
 
-    /// @dev Recovers a token that calls a hook, which also recovers the token. Returns the sum of
-    /// the amounts in the {Recovered} events.
+    /// @dev Recovers a token that calls a hook. The hook also calls `recover` for this token.
+    /// Returns the sum of the amounts in the {Recovered} events.
     function toldByAHookThatRecovers(HookToken sent) private returns (uint256) {
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);

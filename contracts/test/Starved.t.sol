@@ -7,8 +7,9 @@ import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 import {Tolerant} from "./targets/Tolerant.sol";
 
-/// @dev The caller chooses the gas limit. A low limit can make an inner call of a target fail. A
-/// target that tolerates this failure must not continue (assumption 3 of the interface).
+/// @dev The caller chooses the gas limit. A low limit can make an inner call of a target fail. The
+/// factory must revert the execution even if the target ignores this failure (assumption 3 of the
+/// interface).
 contract StarvedTest is Fixture {
     Tolerant private tolerant;
     uint256 private swallowed;
@@ -36,8 +37,8 @@ contract StarvedTest is Fixture {
         check(refused > 20 && executed > 20, "both happened");
     }
 
-    /// @dev The gas floor covers a depth of at most 17. 1 - (63/64)^18 is less than a quarter, but
-    /// 1 - (63/64)^19 is not.
+    /// @dev The gas floor covers a depth of at most 17, because 1 - (63/64)^18 is less than a
+    /// quarter and 1 - (63/64)^19 is more.
     function test_TooLittleGas_coversWork17FramesDeep() public {
         uint256 stride = 3 * vm.envOr("LADDER_STRIDE", 5_000) / 2;
         for (uint256 gas = 200_000; gas < 1_500_000; gas += stride) {

@@ -92,8 +92,8 @@ contract TokensTest is Fixture {
     function test_aShortAnswerFromTransfer_isNotExtendedByThePreviousAnswer() public {
         FalseSayer sayer = new FalseSayer();
         for (uint256 size = 1; size < 32; size += 5) {
-            // With an even size, the token returns the number 1 in fewer than 32 bytes. A decoder
-            // that adds leading zeros would read these bytes as true. With an odd size, the token
+            // If `size` is even, the token returns the number 1 in only `size` bytes. A decoder
+            // that adds leading zeros would read these bytes as true. If `size` is odd, the token
             // returns only zeros. If these zeros replaced only the start of the previous result,
             // the last byte would still be 1 (true).
             sayer.set(size % 2 == 0 ? uint256(1) << 8 * (32 - size) : 0, size);

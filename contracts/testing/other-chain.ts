@@ -9,8 +9,8 @@ import type { TestContext } from "node:test";
 export const startOtherChain = (t: TestContext) => startFixedNode(t, () => "0x1");
 
 /**
- * Starts a node that returns `resultOf(method)` for each request, and ends with the test. Records
- * the `methods`.
+ * Starts a node that returns `resultOf(method)` for each request. Stops the node after the test.
+ * Records the `methods`.
  */
 export async function startFixedNode(t: TestContext, resultOf: (method: string) => unknown) {
   const methods: string[] = [];

@@ -26,4 +26,4 @@ const isLate = Number(header[11]) > expiry;
 const unset = { [keccak256("0x")]: isLate ? "never" : "open", [closed]: isLate && "closed" };
 const outcome = code === executed ? "executed" : unset[code];
 assert.deepEqual([proof.outcome, proof.chainId], [outcome, chainId], "the proof shows another");
-console.log(`if block ${Number(header[8])} is ${proof.block.hash}, ${address} is ${outcome}`);
+console.log(`if block ${Number(header[8])} is ${proof.block.hash}, then ${address} is ${outcome}`);

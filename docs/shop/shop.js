@@ -28,7 +28,7 @@ const payment = document.createElement("executable-address");
 payment.setAttribute("address", record.address);
 payment.setAttribute("base-url", baseUrl);
 
-// Anyone can forge what a page receives: deliver after the shop's server has proved the payment.
+// Anyone can forge what a page receives. Deliver only after your server has proved the payment.
 const outcome = document.querySelector("#outcome");
 payment.addEventListener("paid", () => {
   outcome.textContent = "Paid. Your order is being confirmed by the chain.";

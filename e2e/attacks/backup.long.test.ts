@@ -41,7 +41,8 @@ for (const kind of deployments) {
       );
       assert.equal(rows.length, 1);
       assert.deepEqual(await statusesWith(rows[0]!.token), [401]);
-      // Control: the servers accept the user's own token, so the cookie is signed correctly.
+      // Control: the servers accept the user's own token. This shows that the cookie is signed
+      // correctly.
       const [token = ""] = decodeURIComponent(browser.jar.get("eas-session") ?? "").split(".");
       assert.deepEqual(await statusesWith(token), [200]);
       assert.notEqual(rows[0]!.token, token);

@@ -17,8 +17,8 @@ import { type Deployment, deployments, startDeployment } from "./deployments.ts"
 const rows = 12_000;
 const began = 1_700_000_000_000;
 /**
- * The token of three addresses: the oldest, one in the middle, and the newest. The tests search for
- * them by token, chain, and part of the reference.
+ * The token that only three addresses request: the oldest, one in the middle, and the newest. The
+ * tests search for these addresses by token, chain, and part of the reference.
  */
 const rare: Hex = `0x${"11".repeat(20)}`;
 
@@ -102,7 +102,7 @@ for (const kind of deployments) {
       return walked;
     }
 
-    /** Returns a browser with the same session that sends all requests to the first server. */
+    /** Returns a browser that has the same session and sends all requests to the first server. */
     const atOne = () => {
       const one = openBrowser(service);
       for (const [name, value] of browser.jar) one.jar.set(name, value);

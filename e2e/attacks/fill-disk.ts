@@ -17,7 +17,7 @@ import { newKeys, type Server } from "./server.ts";
 /** Counts responses by status. */
 type Counted = Record<string, number>;
 
-/** The observations of one cycle: the program fills the disk and then frees space. */
+/** The observations of one cycle, in which the program fills the disk and then frees space. */
 type Cycle = {
   /**
    * Responses to create requests: until the first rejection, while the disk was full, and later.

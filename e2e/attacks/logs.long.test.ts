@@ -115,8 +115,8 @@ for (const kind of deployments) {
 }
 
 /**
- * Checks that each server logged something, and no message twice. A repeated message is logged at
- * most once a minute. The test takes less than a minute.
+ * Checks that each server logged messages, and that it logged each message only once. A repeated
+ * message is logged at most once a minute. The test takes less than a minute.
  */
 function assertSeldom(written: string[][]): void {
   for (const lines of written) {

@@ -51,7 +51,7 @@ const patienceMs = 3_000;
 const saltDigits = 12;
 const tickMs = 1;
 
-/** The idle connections by port. The next run reuses these connections, like returning clients. */
+/** The idle connections by port. The next run reuses these connections, as real clients do. */
 const idleAt = new Map<number, Socket[]>();
 let open = 0;
 let turn = 0;

@@ -157,9 +157,10 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       if (isJudged) {
         // The test uses medians, because other processes can delay the slowest 1% of requests.
         // Exact limits are tested with a simulated clock in
-        // service/http/load/latency-limit.test.ts. Rejections use processor time too, so a create
-        // may use twice the processor time of a create at the peak. A server with half a processor
-        // needs twice the time, so times are multiplied by `freePart`.
+        // service/http/load/latency-limit.test.ts. Rejections also use processor time. So the test
+        // allows twice as much processor time per created address as without rejections. A server
+        // that gets only a part of a processor is slower, so its times are multiplied by this part
+        // (`freePart`).
         assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) * freePart <= 50, message);

@@ -1,5 +1,5 @@
-// Runs the service as a separate process. Attacks can then count file descriptors, signals, or log
-// lines.
+// Runs the service as a separate process. Tests can then count its open files and log lines, and
+// send signals to it.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -284,9 +284,9 @@ test("a failed sign-out shows an error and keeps the session", async () => {
 });
 
 test("signing out removes the account's data from the page", async () => {
-  // Simulates a race between two requests. The server receives the page's request for the list of
-  // sessions after the sign-out, and returns 401. The page gets this response before the response
-  // to the sign-out.
+  // Simulates a race between two requests. The server receives the page's request for the session
+  // list only after the sign-out, so it returns 401. The page gets this response before the
+  // response to the sign-out.
   const signedOut = Promise.withResolvers<void>();
   const heading = page.getByRole("heading", { name: "Sign in" });
   let shownEarly: number | undefined;

@@ -112,24 +112,21 @@ async function untilShown(page: Page): Promise<void> {
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
 }
 
-/** Waits for the next frame, because the page adapts to its width only then. */
+/** Waits for the next frame, in which the page adapts to a new width. */
 export const untilDrawn = (page: Page): Promise<unknown> =>
   page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))");
 
-/** Options for axe that also enable the rule for the size of buttons and links. */
+/** Axe's default rules, and its rule for the size of buttons and links. */
 const allRules = '{ rules: { "target-size": { enabled: true } } }';
-/**
- * Options for axe that run only the color rules. The dark page differs from the light page only in
- * its colors.
- */
+/** Axe's color rules. The dark page differs from the light page only in its colors. */
 const rulesOfColour =
   '{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } }';
 
 /**
- * Runs {@link assertSound} on the light page at 1280 px. Then checks colors and width of the dark
- * page at 360 px, and restores the page. `npm run test:long` also checks both color schemes at both
- * widths. The page must use reduced motion, because color transitions can lower the contrast of
- * text.
+ * Runs {@link assertSound} on the page in the light color scheme at 1280 px. Then checks its colors
+ * and its width in the dark color scheme at 360 px, and restores the page. `npm run test:long` also
+ * checks both color schemes at both widths. The page must use reduced motion, because color
+ * transitions can lower the contrast of text.
  */
 export async function assertSoundInAll(page: Page, name: string): Promise<void> {
   const before = page.viewportSize()!;

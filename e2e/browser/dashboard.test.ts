@@ -39,8 +39,8 @@ let createdAddress: string;
 const newKeyShown = () => page.getByTestId("new-api-key").textContent();
 
 before(async () => {
-  // Starts the servers and the browser in sequence. If a start fails, `after` can stop the earlier
-  // ones.
+  // Starts the servers and the browser in sequence. If a start fails, the `after` hook can stop
+  // everything that was started before.
   browser = await launchBrowser();
   shop = await serveBlankPage();
   stranger = await serveBlankPage();

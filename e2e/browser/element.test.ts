@@ -112,8 +112,8 @@ describe("<executable-address>", () => {
     assert.equal(await part("address").count(), 0);
     await show(order.address, dead, `${shop.origin}/lying/v1 ${shop.origin}/honest/v1`);
     await page.getByText("25\u202f000\u202f000 base units").waitFor();
-    // The element has verified the record from a mirror. Only the service can report whether the
-    // address has been paid.
+    // The verified record came from a mirror. Only the service can report whether the address has
+    // been paid.
     await page.getByText("We can’t tell yet whether this is already paid.").waitFor();
     assert.equal(await part("qr").count(), 0);
     assert.deepEqual(new Set(asked), new Set(["lying", "honest"]));
@@ -146,7 +146,7 @@ describe("<executable-address>", () => {
     assert.equal(await part("qr").count(), 0);
   });
 
-  test("the element shows 1.234 as 1.2340, so that nobody reads 1,234", async () => {
+  test("the element shows 1.2340 instead of 1.234, which could be read as 1,234", async () => {
     for (const [amount, said] of [
       ["1234000", "1.2340 DUSD"],
       ["1500000000", "1\u202f500 DUSD"],
@@ -260,7 +260,7 @@ describe("the element with a wallet", () => {
     assert.equal(sends.length, 2, "declined once, sent once");
   });
 
-  test("after the execution, the element asks the payer to reject the request", async () => {
+  test("the element asks to reject an open wallet request after the execution", async () => {
     const { wallet, order } = await openWithWallet();
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;
@@ -276,7 +276,7 @@ describe("the element with a wallet", () => {
   });
 
   test(
-    "after a payment by QR code, the element asks the payer to reject the request",
+    "the element asks to reject an open wallet request after a payment by QR code",
     onlyLong,
     async () => {
       const { wallet, order } = await openWithWallet();

@@ -50,7 +50,7 @@ const pay = (order: string) => ({
   args: [order, "25000000"],
 });
 
-/** Creates an address that expires in an hour, by default for 25 demo dollars. */
+/** Creates an address. By default, the address requests 25 demo dollars and expires in an hour. */
 export async function create(
   { baseUrl, apiKey }: Running,
   calls: Intent["calls"],

@@ -51,12 +51,16 @@ describe("the status on the payment page", () => {
     await page.route("**/status", async (route) => {
       const status = await (await route.fetch()).json();
       const executor = { purpose: "execute", phase: "given_up", attempts: 3 };
-      const failed = { ...executor, transactionHash: null, reason: "takes 9 gas, at most 8" };
+      const failed = {
+        ...executor,
+        transactionHash: null,
+        reason: "takes 9 gas, but the limit is 8",
+      };
       return route.fulfill({ json: { ...status, executor: failed } });
     });
     await page.goto(`${site}/a/${paid.address}`);
     await stuckText("the server’s last attempt failed").waitFor();
-    await page.getByText("The payment fails: “takes 9 gas, at most 8”.").waitFor();
+    await page.getByText("The payment fails: “takes 9 gas, but the limit is 8”.").waitFor();
   });
 
   test("the page says what happens if a payment does not complete", async () => {

@@ -306,7 +306,7 @@ describe("the expected result on the payment page", () => {
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
   });
 
-  test("the balance changes assume that the payment has arrived", async () => {
+  test("the page shows how balances will change after the payment has arrived", async () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
     const card = section();
@@ -384,7 +384,7 @@ describe("an ordinary intent", () => {
     await page.getByText(`spend up to 25 ${token.symbol} from this address`).waitFor();
   });
 
-  test("the page verifies the terms in a link without the API", async () => {
+  test("the page verifies the terms in a link even if the API is unreachable", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     await page.getByText("Address verified").waitFor();

@@ -255,7 +255,7 @@ describe("an intent with 32 calls", () => {
     assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 32);
   });
 
-  test("the list of calls is closed if no call is dangerous", async () => {
+  test("the list of calls is collapsed if no call is dangerous", async () => {
     await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     await readCode(page);
@@ -303,7 +303,7 @@ describe("the identicon, a picture of an address", () => {
   });
 });
 
-/** JavaScript that returns all full addresses without an identicon. */
+/** JavaScript that returns each full address that the page shows without an identicon. */
 const bare = `[...document.querySelectorAll("main code")]
   .map((code) => [code.textContent, code.previousElementSibling])
   .filter(([text, before]) => /^0x[0-9a-f]{40}$/i.test(text) && !before?.matches(".identicon"))

@@ -1,5 +1,5 @@
-// The pages of a shop that uses the element. The pages have another origin than the service, and a
-// strict policy.
+// The pages of a shop that uses the element. The pages have a strict content security policy, and
+// their origin differs from the service's origin.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -162,7 +162,7 @@ describe("a payment with a wallet", () => {
 });
 
 describe("money that does not count as payment", () => {
-  test("the page says where a wrong token and native coin will go", async () => {
+  test("the page says that other tokens and native coin will be returned", async () => {
     const record = await createOrder(service);
     const page = await openFresh(browser);
     const faults = listenForFaults(page);
@@ -269,7 +269,7 @@ describe("a payment that is not yet in a block", () => {
     await payButton().waitFor();
   });
 
-  test("the server confirms the payment if the wallet is missing", onlyLong, async () => {
+  test("a browser tab without the wallet shows the server's confirmation", onlyLong, async () => {
     const other = await page.context().newPage();
     await other.goto(page.url());
     await other.getByText("The wallet that sent it isn’t available here").waitFor();
@@ -278,7 +278,7 @@ describe("a payment that is not yet in a block", () => {
     await other.getByText("Paid, processing").waitFor();
   });
 
-  test("the server confirms the payment if the wallet is on another chain", onlyLong, async () => {
+  test("the service reports the payment if the wallet is on another chain", onlyLong, async () => {
     wallet.chainId = 1;
     await says(
       "Your wallet is on a different network, so this page can’t check the payment’s status.",

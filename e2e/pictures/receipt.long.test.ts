@@ -1,5 +1,5 @@
 // Tests receipts. The service's page creates a receipt and saves it as one file. The file makes no
-// requests. The user can check the receipt's block hashes with own nodes or with a wallet.
+// requests. The user can check the receipt's block hashes with their own nodes or with a wallet.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,8 +1,8 @@
 // node scripts/run.js e2e/pictures/take.ts [FOLDER] [PART]: takes screenshots of every state of the
 // pages. Each state has screenshots at three widths in both color schemes, and as a printed page.
-// Two more show it in Arabic, at the smallest and the largest width. With PART, takes only states
-// whose name contains PART. FOLDER/index.html shows all screenshots. This is not a test, because no
-// program can judge how a page looks.
+// Two more show it in Arabic, at the smallest and the largest width. With PART, takes screenshots
+// only of states whose name contains PART. FOLDER/index.html shows all screenshots. This is not a
+// test, because no program can judge how a page looks.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

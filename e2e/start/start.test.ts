@@ -1,4 +1,4 @@
-// Tests that a user can paste the commands that `npm start` prints into a shell.
+// Tests that the commands that `npm start` prints can be pasted into a shell.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -11,9 +11,7 @@ import type { StoredPayment } from "./stored-payment.ts";
 export type Fate =
   /** The wallet has reported no transaction, and none was found on the chain. */
   | { kind: "asking" }
-  /**
-   * The chain contains the same transfer by the account, but the wallet's request is still open.
-   */
+  /** The account has sent the requested transfer, but the wallet's request is still open. */
   | { kind: "met" }
   | { kind: "pending"; isSped: boolean }
   /** The wallet is connected to another chain. */
@@ -104,7 +102,7 @@ export async function watchPayment(
       const isCancel = isSame(found.to ?? "", stored.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
-    // This transaction may be a payment by QR code from the same account. Therefore, it does not
+    // The account may have sent this transaction after scanning the QR code. Therefore, it does not
     // count as the wallet's payment while a tab waits for the wallet. The next search finds the
     // transaction again.
     if (!stored.hash && isOpen()) return { kind: "met" };
@@ -127,7 +125,7 @@ export async function watchPayment(
 }
 
 /**
- * Searches the blocks after the request for a transaction of the sender.
+ * Looks for a transaction of the sender in the blocks that follow the request to the wallet.
  *
  * @param progress the last block that was searched. The next call continues after this block. The
  *   wallet may not have sent the transaction yet

@@ -60,8 +60,8 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
       isOpen = requests.isOpen() || (await isOpenInATab(address));
       if (wasOpen !== isOpen) change();
     } else if (!stored.isArrived && (await arrivals.hasArrived(payment, stored, watcher.fate()))) {
-      // If the payment was found before the wallet responded, the wallet's request may still be
-      // open. The payment then stays stored.
+      // If the payment was found before the wallet responded, keeps the stored payment, because the
+      // wallet's request may still be open.
       if (findStoredPayment(address)?.hash === stored.hash) {
         if (stored.isFound) storePayment(address, { ...stored, isArrived: true });
         else forgetStoredPayment(address);
@@ -106,7 +106,7 @@ export function openWalletFlow({ baseUrl, now, change }: FlowOptions): WalletFlo
     stop() {
       clearInterval(timer);
       watcher.stop();
-      // Keeps a request that is open in the wallet. The next page can then continue the payment.
+      // The next page can continue a payment whose request is open in the wallet.
       if (!requests.isOpen()) requests.cancel();
       for (const stop of stops) stop();
     },
@@ -166,7 +166,7 @@ function openRequests(now: FlowOptions["now"], change: () => void) {
   };
 }
 
-/** Follows the stored payment with its wallet until the payment's outcome is final. */
+/** Watches the stored payment through its wallet, until the outcome is final. */
 function watchStoredPayment({
   now,
   change,
@@ -216,8 +216,8 @@ function watchStoredPayment({
 }
 
 /**
- * The maximum number of proof requests after each change of the status. The service may build a
- * proof at an older block than the status. One request may then not be enough.
+ * The maximum number of proof requests after each change of the status. The service may build the
+ * proof at an older block than the block of the status, so one request may not be enough.
  */
 const proofsMax = 5;
 

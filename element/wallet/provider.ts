@@ -8,7 +8,8 @@ export type WalletProvider = {
 };
 
 /**
- * The reason why no payment was sent. If the kind is `failed`, the wallet may have sent a payment.
+ * The reason why the wallet reported no payment. If the kind is `failed`, the wallet may still have
+ * sent a payment.
  */
 export type Refusal =
   | {

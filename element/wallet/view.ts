@@ -1,5 +1,5 @@
-// The views of a payment by a wallet, with their messages. The payment page and the element show
-// the same views and texts, but draw them differently.
+// The views of a wallet payment, and the messages in these views. The payment page and the element
+// show the same views and texts, but draw them differently.
 
 import type { AddressRecord, Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
@@ -19,7 +19,7 @@ export type PaymentNow = {
   readonly walletChain: Order["walletChain"];
 };
 
-/** A value in a message. The payment page and the element format values differently. */
+/** A value in a message. The format of values differs between the payment page and the element. */
 export type Value =
   | { is: "amount"; units: string }
   | { is: "coin"; wei: string }
@@ -60,7 +60,7 @@ type PendingRequest = {
   isOpenHere: boolean;
   /** At least one tab of this browser has an open request. */
   isOpen: boolean;
-  /** The chain contains the same transfer by the account, but the wallet has not responded. */
+  /** The wallet has not responded, but the chain contains a matching transfer by the account. */
   isMet: boolean;
   notes: Message[];
   forget: () => void;

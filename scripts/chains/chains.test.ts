@@ -16,8 +16,8 @@ const { tokens, chains } = packageFacts;
 const circle = chains.filter(({ from }) => from === "@circle-fin/bridge-kit");
 
 /**
- * Returns a message for each token whose address no package contains. Also reports tokens whose
- * decimals differ from a package.
+ * Returns a message for each token whose address no package contains, or whose decimals differ from
+ * the decimals in a package.
  */
 function differencesOf(listed: readonly Chain[]): string[] {
   return listed.flatMap(({ chainId, ...chain }) =>
@@ -67,12 +67,12 @@ describe("service/chains.json", () => {
 describe("chains with USDC in Circle's package", () => {
   const listed = new Set(chosen.map(({ chainId }) => chainId));
 
-  test("every chain is supported, or its omission has a stated reason", () => {
+  test("every chain is either supported or omitted for a stated reason", () => {
     const missing = circle.filter(({ chainId }) => !listed.has(chainId) && !unlisted[chainId]);
     assert.deepEqual(missing, []);
   });
 
-  test("only unsupported chains in the package have a reason for their omission", () => {
+  test("a reason is stated only for chains that are in the package and unsupported", () => {
     const known = new Set(circle.map(({ chainId }) => chainId));
     for (const id of Object.keys(unlisted).map(Number)) {
       assert.ok(known.has(id), `chain ${id} is not in the package`);
@@ -80,7 +80,7 @@ describe("chains with USDC in Circle's package", () => {
     }
   });
 
-  test('a chain omitted because of "one provider" has at most one RPC host', () => {
+  test('a chain that is omitted because of "one provider" has at most one RPC host', () => {
     for (const [id, reason] of Object.entries(unlisted)) {
       if (!reason.includes("one provider")) continue;
       const urls = chains.filter(({ chainId }) => chainId === Number(id)).flatMap((c) => c.rpcUrls);

@@ -17,7 +17,7 @@ export type Choice = {
   confirmations: number;
   maxFeePerGas: string;
   maxPriorityFeePerGas?: string;
-  /** The smallest amount that is worth the gas of its return, in whole tokens, such as "0.1". */
+  /** Smaller amounts are not worth the gas of a recovery. The unit is one token. */
   recoverMin: string;
   tokens: string[];
   lookalikes: Named[];
@@ -167,7 +167,7 @@ const unknownFork =
 const coinIsUsdc =
   "USDC is also the chain's native coin, so the money at an address would count twice";
 
-/** Maps a chain ID to the reason why service/chains.json omits this chain of Circle's package. */
+/** The reasons why service/chains.json omits chains that Circle's package lists, by chain ID. */
 export const unlisted: Readonly<Record<number, string>> = {
   25: unknownFork,
   50: unknownFork,

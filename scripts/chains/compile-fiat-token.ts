@@ -57,7 +57,7 @@ function readSource(path: string): string {
   return execFileSync("git", args, { encoding: "utf8" });
 }
 
-/** Returns the sources of `paths` and of all its direct and indirect imports. */
+/** Returns the sources of the files `paths` and of all their direct and indirect imports. */
 function readSources(paths: readonly string[]): Record<string, { content: string }> {
   const sources: Record<string, { content: string }> = {};
   const add = (path: string) => {

@@ -98,7 +98,7 @@ async function readCircle(from: Name) {
 function readUniswap(from: Name): PackageToken[] {
   const path = join(unpack(from), "build/uniswap-default.tokenlist.json");
   const list: { tokens: Omit<PackageToken, "from">[] } = JSON.parse(readFileSync(path, "utf8"));
-  // Keeps dollar and euro tokens, because payers could mistake only these for a listed token.
+  // Keeps dollar and euro tokens, because payers can mistake only these tokens for a listed token.
   const isOfCurrency = ({ symbol }: { symbol: string }) =>
     /usd|eur|^dai$|^frax$|^mim$/i.test(symbol);
   return list.tokens

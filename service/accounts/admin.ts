@@ -137,7 +137,7 @@ const ofApiKeys: Command[] = [
 const ofPages: Command[] = [
   {
     words: "reference-key rotate",
-    does: "Creates a reference key, which derives the salts of new references, and prints the key.",
+    does: "Creates and prints a reference key. The salts of new references are derived from it.",
     options: account,
     async run({ store: { db } }, { options }) {
       const { accountId } = await requireAccount(db, options);
@@ -164,7 +164,7 @@ const ofPages: Command[] = [
     words: `client-id ${word}`,
     does:
       word === "bind"
-        ? "Requires a signature by the account's server for each intent of the client ID."
+        ? "Requires the account's server to sign each intent that the client ID creates."
         : "Lets the client ID create addresses without a signature.",
     options: account,
     async run({ store: { db } }: CommandContext, { options }: Given) {

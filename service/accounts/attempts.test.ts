@@ -163,7 +163,7 @@ describe("limits for attempts to sign in", () => {
 });
 
 describe("limits for attempts to sign up", () => {
-  test("one IP address can make at most 20 attempts, and one /24 or /48 network 60", async () => {
+  test("one IP address can make at most 20 attempts, and its network at most 60", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
       const { attempts } = open();
       const spend = async (from: string) => {

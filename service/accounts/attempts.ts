@@ -1,4 +1,5 @@
-// Limits password guessing. Using up the limits must not lock out an account's owner.
+// Limits password guessing. An attacker who uses up the limits must not be able to lock out an
+// account's owner.
 //
 // Attempts from a browser that has never signed in to the account count against four limits:
 // - per IP address
@@ -29,7 +30,8 @@ const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
 /**
  * Limits the sign-in attempts from one network. Otherwise, an attacker could try a few passwords
- * for each of many accounts. Attempts that the limits for cookies have allowed do not count.
+ * for each of many accounts. This limit does not apply to an attempt that the limits for cookies
+ * allow.
  */
 const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
@@ -58,9 +60,8 @@ const perSignUpNetwork: Policy = { name: "sign-up-network", intervalMs: 3_000, b
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 /**
- * Whether an attempt is allowed, and in which queue its password waits. `waitMs` is 0 if the
- * attempt is allowed. Otherwise, `waitMs` is the time until the next attempt is allowed, in
- * milliseconds.
+ * Whether an attempt is allowed, and in which queue the attempt waits. `waitMs` is 0 if the attempt
+ * is allowed. Otherwise, `waitMs` is the time until the next attempt is allowed, in milliseconds.
  *
  * Even an allowed attempt may have to wait in a queue before its password is hashed. Known and
  * unknown browsers have separate queues (http/dashboard/hashing.ts). `isKnown` is true if the
@@ -90,8 +91,8 @@ export type Attempts = {
 
 /**
  * @param secret the secret that signs session cookies
- * @param accountsPerNetworkDay the maximum number of new accounts per network and day, or 0 for no
- *   limit
+ * @param accountsPerNetworkDay the maximum number of new accounts per IP network and day, or 0 for
+ *   no limit
  */
 export function limitAttempts(
   limiter: Limiter,

@@ -77,7 +77,7 @@ type AuditedChange = { accountId: string; event: AuditEvent; actor: Actor; detai
 /**
  * Makes a change and adds its audit entry in one transaction.
  *
- * @param change makes the change, and returns false if nothing changed; then no entry is added
+ * @param change makes the change; returns false if nothing changed, so that no entry is added
  * @returns the result of `change`
  */
 export function audited(

@@ -35,9 +35,9 @@ export async function rotateClientId(
 }
 
 /**
- * Sets whether the client ID is bound to signatures. With a bound client ID, visitors can create
- * only addresses whose intents the account's server has signed. A visitor who copies the client ID
- * from a page cannot create addresses for other intents. Rotating the client ID keeps this setting.
+ * Sets whether the client ID is bound. With a bound client ID, visitors can create only addresses
+ * whose intents the account's server has signed. A visitor who copies the client ID from a page
+ * cannot create addresses for other intents. Rotating the client ID keeps this setting.
  */
 export function bindClientId(
   db: Kysely<Tables>,

@@ -60,7 +60,7 @@ describe("credentials", () => {
     assert.ok(madeUp.every((text) => checkSpelling("apiKey", text) === "bad_checksum"));
   });
 
-  test("newApiKey returns 64 hex digits after `svc_sk_`, and newClientId 32 digits", () => {
+  test("newApiKey, newClientId, and newAccountId return a prefix and random hex digits", () => {
     assert.match(newApiKey(), /^svc_sk_[0-9a-f]{64}$/);
     assert.match(newClientId(), /^svc_client_[0-9a-f]{32}$/);
     assert.match(newAccountId(), /^acc_[0-9a-f]{24}$/);

@@ -58,7 +58,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await holders.findClientId(randomBytes(32)), undefined);
     });
 
-    test("return undefined for the other kind of credential", async () => {
+    test("findApiKey finds no client ID, and findClientId finds no API key", async () => {
       assert.deepEqual(await holders.findApiKey(digest), holder);
       assert.deepEqual(await holders.findClientId(clientDigest), {
         accountId,

@@ -65,7 +65,7 @@ for (const { name, runs, open } of implementations) {
     describe(`a rate limiter ${name}: ${perSecond} per second, burst ${policy.burst}`, () => {
       const options = { numRuns: runs, seed: 11 };
 
-      test("refuses the first request above the burst, and returns when to retry", async () => {
+      test("refuses the first request above the burst, and returns the required wait", async () => {
         let now = 5_000_000;
         const limiter = open(() => now);
         const key = newKey();
@@ -198,7 +198,7 @@ test("a rate limiter throws if the database returns no row for a key", () => {
   return assert.rejects(limiter.take(newKey(), policies.apiKey), {
     message:
       "the rate limiter's SQL statement returned 0 rows, " +
-      `but no row for a key of the limit "${policies.apiKey.name}"`,
+      `but none for a request that counts against the limit "${policies.apiKey.name}"`,
   });
 });
 

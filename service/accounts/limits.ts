@@ -32,10 +32,10 @@ export type Limiter = {
 };
 
 /**
- * Converts the state of a key's limit to the limiter's result for one request.
+ * Returns the limiter's result for one request, from the state of the key's limit.
  *
  * @param dueInMs the time until the full burst is available again. If the request was admitted,
- *   this time already includes it.
+ *   `dueInMs` already includes the request's `intervalMs`.
  */
 function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): LimitVerdict {
   const spareMs = policy.burst * policy.intervalMs - dueInMs;
@@ -200,7 +200,9 @@ function judgeByRows(requests: LimitedRequest[], rows: Map<string, LimitRow>): L
     const row = rows.get(key);
     if (!row) {
       const found = `the rate limiter's SQL statement returned ${rows.size} rows`;
-      throw new Error(`${found}, but no row for a key of the limit "${policy.name}"`);
+      throw new Error(
+        `${found}, but none for a request that counts against the limit "${policy.name}"`,
+      );
     }
     const before = seen.get(key) ?? 0;
     seen.set(key, before + 1);

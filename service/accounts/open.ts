@@ -25,13 +25,13 @@ type AccountsConfig = {
   publicUrl: string;
   signup: "open" | "closed";
   /**
-   * The maximum number of new accounts per network and day, or 0 for no limit. A network is a /24
-   * of IPv4 or a /48 of IPv6.
+   * The maximum number of new accounts per IP network and day, or 0 for no limit. A network is a
+   * /24 of IPv4 or a /48 of IPv6.
    */
   accountsPerNetworkDay?: number;
   /**
-   * The secret that signs session cookies, with at least 32 characters. If absent, the service uses
-   * the secret in the database, which the first start generates.
+   * The secret that signs session cookies, with at least 32 characters. By default, the service
+   * generates the secret at its first start, and stores it in the database.
    */
   sessionSecret?: string | undefined;
 };
@@ -40,8 +40,8 @@ type AccountsConfig = {
 export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error: unknown): void };
 
 /**
- * Sets up these functions. With SQLite, there is only one server, which stores the state of the
- * rate limits in memory. With PostgreSQL, all servers share this state.
+ * Creates the functions of {@link Accounts}. With SQLite, there is only one server, which stores
+ * the state of the rate limits in memory. With PostgreSQL, all servers share this state.
  */
 export async function openAccounts(
   store: Pick<Store, "db" | "dialect" | "prepared" | "readerOf">,

@@ -1,5 +1,5 @@
-// node bench/files.ts prints how many source files one operation uses in the main thread. Only
-// source files of service/ and of the library count. A file is counted if one of its functions ran,
+// node bench/files.ts prints how many source files one operation uses in the main thread. Counts
+// only source files of service/ and of the library. A file is counted if one of its functions ran,
 // according to V8's precise coverage. Runs each operation once before the measurement. The service
 // runs in a separate process, which imports covered.ts. The webhook is sent to the process that
 // runs this file.

@@ -1,4 +1,4 @@
-// node bench/groups.ts measures how long statements that handle many rows take
+// node bench/groups.ts measures the duration of statements that handle many rows
 // (store/statement-rows.ts). While such a statement runs on SQLite, all other statements wait.
 // Measures SQLite and PostgreSQL, with an account that has 200,000 rows of every kind. Prints the
 // median time in milliseconds, and the time per row. A statement with few rows takes longer per

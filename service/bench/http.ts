@@ -161,8 +161,8 @@ function variant(name: string, server: Server, job: Variant["job"]): Variant {
 }
 
 /**
- * Measures one round. Also measures processor time, because other load on the machine affects it
- * less than elapsed time.
+ * Measures one round. Also measures processor time, which depends less on other load on the machine
+ * than elapsed time does.
  */
 async function measure({ server, job }: Variant): Promise<Measured> {
   // Warms up the server, whose caches are cold because other servers were measured in between.

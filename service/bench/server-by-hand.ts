@@ -120,6 +120,6 @@ const fill = database.transaction(() => {
 fill();
 await app.listen({ port: 0, host: "127.0.0.1" });
 process.send!({ port: (app.server.address() as AddressInfo).port, keys: [key] });
-// The parent requests the processor time before and after each round.
+// Before and after each round, the parent asks for the processor time of this process.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

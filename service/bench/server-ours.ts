@@ -1,7 +1,7 @@
 // Runs this service as in production, with credentials, limits, and metrics. Uses SQLite, or
 // PostgreSQL if a URL is given. The last argument turns off one optimization, so that its effect
-// can be measured. With "wasm", keccak runs in JavaScript instead of WebAssembly. With "reader",
-// lookups run in the main thread. With "writer", the main thread commits new records.
+// can be measured. The value "wasm" turns off WebAssembly, so keccak runs in JavaScript. With
+// "reader", lookups run in the main thread. With "writer", the main thread commits new records.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -141,6 +141,6 @@ const app = buildApp({
 });
 await app.listen({ port: 0, host: "127.0.0.1" });
 process.send!({ port: (app.server.address() as AddressInfo).port, keys, addresses });
-// The parent requests the processor time before and after each round.
+// Before and after each round, the parent asks for the processor time of this process.
 process.on("message", () => process.send!(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

@@ -24,9 +24,8 @@ async function measure(count: number) {
     chains: chainsAt(world),
     draining: draining.signal,
     limits: { connectionsMax: 16 * count },
-    // All clients connect from the same network. One network can open at most three quarters of the
-    // streams that an address allows. So `streamsPerAddressMax` must be higher than the number of
-    // clients.
+    // All clients are in one network, which can open at most three quarters of an address's
+    // streams.
     eventLimits: { streamsPerAddressMax: 2 * count, streamsPerClientMax: count },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -82,8 +81,8 @@ function memory() {
 }
 
 /**
- * Opens streams from a separate process. `received(more)` resolves when the streams have received
- * `more` more messages in total.
+ * Opens streams from a separate process. `received(more)` resolves when all streams together have
+ * received `more` additional messages.
  */
 async function open(base: string, addresses: string[], count: number) {
   const args = [import.meta.filename, "clients", base, String(count), ...addresses];

@@ -46,7 +46,8 @@ type Deployment = { address: string; was: "there" | "brought" };
 /**
  * Deploys the contracts that are missing on the chain. The call is idempotent.
  *
- * @param readKey returns the private key that pays for the gas, if a contract is missing
+ * @param readKey returns the private key that pays for the gas; called only if a contract is
+ *   missing
  * @throws an error without secrets, if the chain, the key, or the RPC endpoint has a problem
  */
 export async function bring(rpcUrl: string, readKey: () => Hex) {

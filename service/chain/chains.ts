@@ -35,9 +35,9 @@ const wei = z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of wei"
 export const confirmationsDefault = 12;
 
 /**
- * The longest time between two blocks that the service expects on any chain, in seconds. Of the
- * chains in the shipped file, Ethereum has the longest time between blocks: 12 s. The limit is
- * higher because a chain can miss a block. Operators can also add slower chains.
+ * The longest block time, in seconds, that the service expects on any chain. Of the chains in the
+ * shipped file, Ethereum has the longest block time: 12 s. The limit is higher because a chain can
+ * miss a block. Operators can also add slower chains.
  */
 export const blockSecondsMax = 30;
 
@@ -64,7 +64,7 @@ const lookalikeSchema = z.strictObject({
   name,
   address,
   decimals,
-  /** The symbol of the listed token with which payers confuse this token. */
+  /** Payers may confuse this token with the listed token that has this symbol. */
   looksLike: z.string(),
   /**
    * The minimum amount of a transfer that the executor sends back, in base units. The gas for
@@ -78,8 +78,8 @@ const chainSchema = z.strictObject({
   name,
   /**
    * Whether this is a test network, whose tokens are worthless. The check of a new intent also
-   * considers payments on the wrong chain. Test networks are compared only with test networks. Main
-   * networks are compared only with main networks.
+   * considers payments on other chains. It compares test networks only with test networks, and main
+   * networks only with main networks.
    */
   isTestnet: z.boolean().default(false),
   /**
@@ -137,8 +137,9 @@ const chainSchema = z.strictObject({
   /** The maximum fee per gas, in wei. The executor waits while the chain's fee is above it. */
   maxFeePerGas: wei.optional(),
   /**
-   * The maximum priority fee per gas, in wei; 3 gwei by default. The maximum is twice the base fee
-   * if that is more than this value. Set this field only for chains that require more.
+   * The maximum priority fee per gas, in wei; 3 gwei by default. The fee can always reach twice the
+   * base fee, even if this value is lower. Set this field only for chains that require a higher
+   * value than the default.
    */
   maxPriorityFeePerGas: wei.optional(),
 });
@@ -225,8 +226,8 @@ export function parseChains(value: unknown, source: string): Chain[] {
     if (unused !== undefined) {
       // Only the host is shown, because the rest of the URL may contain a key.
       throw new ChainsError(
-        `${source}: callsPerSecond of chain ${chainId} has a limit for a URL on ` +
-          `${new URL(unused).host}; expected only URLs from rpcUrls and sendUrls`,
+        `${source}: callsPerSecond of chain ${chainId}: expected only URLs from rpcUrls and ` +
+          `sendUrls, found a URL with the host ${new URL(unused).host}`,
       );
     }
     const unlike = lookalikes.find(({ looksLike }) => !symbols.has(looksLike));

@@ -92,8 +92,8 @@ export function codeFault({ address, codeHash }: Factory, code: Hex): string | u
 export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];
 
 /**
- * Returns the periphery contracts that are missing on the chain. Intents that call no periphery
- * contract work without them.
+ * Returns the periphery contracts that are missing on the chain. Only intents that call these
+ * contracts need them.
  */
 export async function missingPeriphery(rpc: ChainRpc): Promise<(keyof typeof periphery)[]> {
   const isThere = await Promise.all(

@@ -74,7 +74,7 @@ describe("compareEndpoints", () => {
     });
   });
 
-  test("reports the largest accepted number of blocks per log query of each endpoint", async () => {
+  test("reports how many blocks each endpoint allows in one log query", async () => {
     const server = createServer(async (request, response) => {
       let text = "";
       for await (const chunk of request) text += chunk;

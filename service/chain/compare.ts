@@ -106,8 +106,9 @@ export async function compareEndpoints(
 }
 
 /**
- * Methods that read the factory's state. A node may have only the newest state, for example after a
- * restart. So their errors, and errors of eth_call, do not mean that the method is refused.
+ * Methods that read the factory's state. These methods and eth_call can fail because a node has
+ * only the newest state, for example after a restart. Such an error does not mean that the node
+ * refuses the method.
  */
 const ofFactory = ["eth_getCode", "eth_getBalance", "eth_getTransactionCount"];
 const ofState = new Set([...ofFactory, "eth_call"]);
@@ -176,9 +177,9 @@ const blockIn = (answers: Answer[] | undefined, place: number): Block | undefine
  */
 type Abilities = {
   /**
-   * The age of the oldest state that the endpoint returns, in blocks below the newest block. Only
-   * the ages in {@link depthsTried} are tested. Null if the endpoint returns no state of any tested
-   * age.
+   * The age of the oldest state that the endpoint returns, as a number of blocks before the newest
+   * block. Only the ages in {@link depthsTried} are tested. Null if the endpoint returns none of
+   * the tested states.
    */
   archiveBlocks: number | null;
   proves: boolean;
@@ -187,8 +188,8 @@ type Abilities = {
 };
 
 /**
- * The tested ages of state, in blocks below the newest block. A node that is not an archive keeps
- * only recent state: 128 blocks, or about a day.
+ * The tests read state at these distances from the newest block, in blocks. A node that is not an
+ * archive keeps only recent state: 128 blocks, or about a day.
  */
 const depthsTried = [1_000_000, 100_000, 10_000, 1_000, 100];
 

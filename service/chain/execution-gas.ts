@@ -13,17 +13,17 @@ export const transactionGasMin = 21_000;
 export const executionGasMax = 5_000_000;
 
 /**
- * The maximum ratio of an execution's required gas limit to its used gas. The factory reverts if
- * less than a quarter of a call's gas is left afterwards. In addition, a call receives at most
+ * An execution needs a gas limit of at most this many times the gas that it uses. The factory
+ * reverts if a call leaves less than a quarter of its gas. In addition, a call receives at most
  * 63/64 of the remaining gas.
  */
 export const floorFactor = (4 / 3) * (64 / 63);
 
 /**
  * The estimate is the lowest gas limit with which the calls succeed. With this limit, the calls can
- * succeed although they skip a part of their work. If the complete work needs more than the
- * estimate times this factor, the check assumes that the calls skip work. The factor is above
- * {@link floorFactor}, because some nodes return the used gas as their estimate.
+ * succeed although they skip a part of their work. The check assumes this if the complete work
+ * needs more gas than the estimate times this factor. The factor is above {@link floorFactor},
+ * because some nodes return the used gas as their estimate.
  */
 const dependentFactor = 1.5;
 

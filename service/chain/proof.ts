@@ -36,17 +36,17 @@ export type ProofBlock = "latest" | "finalized" | number;
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
 
 /**
- * A proof of a status, and the proved payments. `paymentsOmitted` is the number of reported paying
- * transactions that are missing from the proof.
+ * A proof of a status, and the largest payments with their proofs. `paymentsOmitted` is the number
+ * of other transactions with payments.
  */
 type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
 type Made = { served: ServedProof; disputed: boolean };
 
 /**
- * The maximum number of cached proofs, and of addresses with cached payments. A cached proof needs
- * only one request to the node, which reads the block. http/proof/proof.test.ts counts the
- * requests. A proof can be up to 300 kB. An evicted proof is made again on the next request.
+ * The maximum number of cached proofs, and of addresses with cached payments. If a proof is cached,
+ * the node gets only one request, for the block. http/proof/proof.test.ts counts the requests. A
+ * proof can be up to 300 kB. An evicted proof is made again on the next request.
  */
 const answersMax = 250;
 const runningMax = 4;

@@ -55,7 +55,7 @@ describe("a chain is not listed, and an error is logged, if its RPC endpoint", (
     [
       "has different code at the factory's address",
       () => open({}, { address: token, codeHash: `0x${"1".repeat(64)}` }),
-      /is not the factory's: expected the code hash 0x[0-9a-f]{64}, found 0x/,
+      /: expected the factory's code with the hash 0x[0-9a-f]{64}, found 0x/,
     ],
     [
       "has no code at the factory's address",
@@ -100,18 +100,18 @@ test("rpcOf throws for a chain that is not in the chains file", async () => {
 });
 
 describe("a chain is listed", () => {
-  test("if its RPC endpoint confirms the chains file", async () => {
+  test("if its RPC endpoint matches the chains file", async () => {
     const { ids, lines } = await open({});
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "info");
   });
 
-  test("if only its second RPC endpoint responds and confirms the chains file", async () => {
+  test("if the first RPC endpoint is down and the second matches the chains file", async () => {
     const { ids } = await open({ rpcUrls: [silent, anvil.rpcUrl] });
     assert.deepEqual(ids, [31337]);
   });
 
-  test("even if no RPC endpoint responds, but a warning is logged", async () => {
+  test("with a warning in the log if no RPC endpoint responds", async () => {
     const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
     assert.deepEqual(ids, [31337]);
     assert.equal(lines[0]?.level, "warn");

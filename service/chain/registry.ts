@@ -52,8 +52,8 @@ export function perChain<Opened>(
 }
 
 /**
- * The delay before a chain is checked again, by the result of the last check. A chain can stop
- * matching the file if a token's upgrade changes its decimals.
+ * The delay before the next check of a chain, for each result of the last check. A chain can stop
+ * matching the chains file, for example if an upgrade changes a token's decimals.
  */
 const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };
 

@@ -247,8 +247,9 @@ function decodeDecimals(data: Hex): number | null {
 }
 
 /**
- * Simulates a plain transfer from an address that is still open. A recovery cannot be simulated
- * yet. The contract allows recoveries only after an execution or after the expiration time.
+ * Simulates a plain transfer from an address that is still open. A simulated recovery of an open
+ * address would revert. The contract allows recoveries only after an execution or after the
+ * expiration time.
  */
 async function tryTransfer(
   { ask }: AtBlock,

@@ -29,15 +29,15 @@ type AddressFilter = {
   chainId?: number | undefined;
   /** The first and last address, both inclusive, 20 bytes each. */
   addresses?: { from: Buffer; to: Buffer } | undefined;
-  /** A reference that an API key set. */
+  /** A reference that was set with an API key. */
   reference?: string | undefined;
-  /** A reference that a client ID set. A client ID is public, so the reference is not verified. */
+  /**
+   * A reference that was set with a client ID. A client ID is public, so the reference is not
+   * verified.
+   */
   claimedReference?: string | undefined;
   createdBy?: CreatedBy | undefined;
-  /**
-   * A part of the reference, in upper or lower case. Matches references that an API key set and
-   * references that a client ID set.
-   */
+  /** A part of the reference or of the claimed reference, in uppercase or lowercase. */
   referenceContains?: string | undefined;
   /** Unix milliseconds. `…From` is inclusive, and `…Until` is exclusive. */
   createdFrom?: number | undefined;
@@ -100,8 +100,8 @@ export const settleMs = 15_000;
 type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
 /**
- * Returns a page of up to `limit` addresses, and the cursor of the next page, if any. If the oldest
- * row is first, there is always a cursor, because new rows can follow.
+ * Returns a page of up to `limit` addresses, and the cursor of the next page, if any. With the
+ * oldest rows first, there is always a cursor, because new rows can follow.
  */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
   const { limit, order, turn = withoutQueue } = query;
@@ -150,9 +150,9 @@ async function readKeys(db: Kysely<Tables>, query: AddressQuery, rows: number): 
   const { time, from, times } = chooseWalk(query);
   const isNewest = order === "newest";
   const [direction, after] = isNewest ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
-  // In a view, SQLite uses the index for a range of times. SQLite does not use the index to compare
-  // the pair (time, address). So the cursor's time is also the start or the end of the range,
-  // depending on the order.
+  // In a query on a view, SQLite can use the index for a range of times, but not to compare the
+  // pair (time, address). So the cursor's time is also the start or the end of the range, depending
+  // on the order.
   const least = isNewest ? times.from : Math.max(times.from, cursor?.atMs ?? 0);
   const end = isNewest ? (cursor?.atMs ?? times.until) + 1 : nowMs - settleMs;
   const at = sql.ref(`a.${time}`);
@@ -220,7 +220,7 @@ type Row = {
   settled_at: number | null;
 };
 
-/** Returns the rows of `keys` that match the filters, by address in hex. */
+/** Returns the rows of `keys` that match the filters. The map's keys are the addresses in hex. */
 async function readItems(
   db: Kysely<Tables>,
   query: AddressQuery,

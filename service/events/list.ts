@@ -34,9 +34,9 @@ export type EventQuery = {
 type Found = { position: number; body: string }[];
 
 /**
- * Lists events, oldest first. `body` is exactly the text that webhooks deliver. `rows` contains
- * every matching event after the position `after`, up to the last event in `rows`. If `rows` has
- * fewer than `limit` events, all positions up to `until` have been searched.
+ * Lists events, oldest first. `body` is exactly the text that webhooks deliver. `rows` contains the
+ * next matching events after the position `after`, without gaps. If `rows` has fewer than `limit`
+ * events, all positions up to `until` have been searched.
  */
 export async function listEvents(
   db: Kysely<Tables>,

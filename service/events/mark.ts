@@ -1,9 +1,8 @@
-// Marks the addresses whose status an observer has to read. The executor marks an address when it
-// finds a payment, executes the address, or recovers it. The mark stores the block number. The mark
-// and the payment or outcome are saved in the same database transaction. The status read is due
-// when this block has enough confirmations. The account can set the number of confirmations, and
-// each chain has a default. After a reorganization, addresses whose status was read at a replaced
-// block are due immediately.
+// Marks the addresses whose status an observer has to read. The executor marks an address after a
+// payment, an execution, or a recovery. The mark stores the block number. The mark and the payment
+// or outcome are saved in the same database transaction. The mark is due when its block has enough
+// confirmations. The account can set the number of confirmations, and each chain has a default.
+// After a reorganization, addresses whose status was read at a replaced block are due immediately.
 //
 // An address can also be paid on a chain other than its intent's chain. The executor of the other
 // chain sends such a payment back (a return). An address has a separate mark for each other chain
@@ -23,17 +22,16 @@ import type { Tables } from "../store/tables.ts";
 import { selectConfirmations } from "./confirmations.ts";
 
 /**
- * The first account that created an address gets the address's events. So do other accounts that
- * created the address, the earliest first, up to this number. The limit is necessary because any
- * account can create an existing address again. Each account adds a row.
+ * Any account can create an existing address again, and each account adds a row. Therefore, only
+ * the first account and the next accounts, up to this number, get the address's events.
  */
 export const laterOwnersMax = 31;
 
 /**
- * Schedules a status read of the `addresses`, separately for each account that gets their events.
- * The read is due when block `blockNumber` has the number of confirmations that the account
- * requires. Skips addresses whose intents are for other chains, because their observers read
- * another chain.
+ * For each address, schedules one status read per account that gets the address's events. The
+ * read is due when block `blockNumber` has the number of confirmations that the account requires.
+ * Skips addresses whose intents are for other chains, because the observers of those chains read
+ * these addresses.
  */
 export async function markWatches(
   transaction: Transaction<Tables>,
@@ -45,10 +43,9 @@ export async function markWatches(
 }
 
 /**
- * Marks addresses whose intents are for other chains, after a payment or a return on `chainId`.
- * Skips addresses whose intents are for `chainId`. Saves one mark per address and account, for each
- * account that gets the address's events. The mark is due when block `blockNumber` of `chainId` has
- * enough confirmations for the account.
+ * After payments or returns on `chainId`, marks the addresses whose intents are for other chains.
+ * For each address, saves one mark for each account that gets the address's events. The mark is due
+ * when block `blockNumber` of `chainId` has enough confirmations for the account.
  */
 export async function markElsewhere(
   transaction: Transaction<Tables>,
@@ -60,7 +57,7 @@ export async function markElsewhere(
 }
 
 /**
- * Saves one mark per address and account, for each account that gets the address's events.
+ * For each address, saves one mark for each account that gets the address's events.
  *
  * @param intentChain "this" selects the addresses whose intents are for `chainId`, and "other"
  *   selects the rest
@@ -195,8 +192,7 @@ export type DueElsewhere = {
 
 /**
  * Returns the other chains for which at least one mark is due. Considers only addresses whose
- * intents are for `chainId`. `number` is the newest block up to which the executor has read the
- * other chain.
+ * intents are for `chainId`. `number` is the last block of `otherId` that the executor has read.
  */
 async function findDueChains(db: Kysely<Tables>, chainId: number) {
   const id = sql`event_chains.chain_id`;
@@ -249,8 +245,8 @@ export async function findDueElsewhere(
 }
 
 /**
- * If a mark is due within this number of blocks, the executor polls at the usual interval.
- * Otherwise, the executor may poll less often, and events may be late.
+ * If a mark is due within this number of blocks, the executor polls at the usual interval. If all
+ * marks are due later, the executor may poll less often, and events may be late.
  */
 const awaitedBlocksMax = 1_024;
 
@@ -267,9 +263,8 @@ export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): P
 }
 
 /**
- * Deletes marks after their events were saved. If the newest payment or return still lacks
- * confirmations, postpones the mark until it has them. Ignores marks that have changed in the
- * meantime.
+ * Deletes marks after their events were saved. Postpones a mark until the newest payment or return
+ * has enough confirmations. Ignores marks that have changed in the meantime.
  */
 export async function endMarks(
   transaction: Transaction<Tables>,
@@ -288,8 +283,8 @@ export async function endMarks(
 
 /**
  * Postpones the marks of an address whose status could not be read. A mark becomes due at a block
- * number, so `waitMs` is converted to blocks, rounded up. The database does not store the block
- * time of each chain. The conversion therefore uses the slowest block time of any chain
+ * number, so `waitMs` is converted to blocks, rounded up. The database does not store how long a
+ * chain's blocks take. The conversion therefore uses the longest block interval of any chain
  * ({@link blockSecondsMax}). On a chain with 2-second blocks, the actual wait is only a fifteenth
  * of `waitMs`.
  */

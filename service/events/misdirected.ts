@@ -59,9 +59,8 @@ export async function keepMisdirected(
 }
 
 /**
- * Forgets transfers after block `number`, because a reorganization removed them. Removes the
- * transaction and the payer from each row whose newest transfer is such a transfer. The rows
- * remain.
+ * Forgets transfers after block `number`, because a reorganization removed them. An affected row
+ * remains, but without its transaction and its payer.
  */
 export async function forgetTransfersAbove(
   db: Kysely<Tables>,

@@ -170,8 +170,8 @@ export async function countRequested(
 }
 
 /**
- * Returns the last address, in the order of the list of addresses, whose requested amount is part
- * of the daily sums. Locks the row that stores this position.
+ * Returns the last listed address whose requested amount is part of the daily sums. Locks the row
+ * that stores this address.
  */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db
@@ -196,7 +196,7 @@ type MoneyDay = {
 } & Record<Count, number> &
   Record<Amount, string>;
 
-/** Returns the stored sums of `fromDay` and all later days, oldest first. */
+/** Returns the stored sums of each day, starting with `fromDay`. */
 export async function listMoney(
   db: Kysely<Tables>,
   accountId: string,

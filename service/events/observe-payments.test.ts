@@ -27,7 +27,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     factsOf,
   } = await openEvents(dialect);
 
-  describe(`the event address.payment on ${dialect}`, () => {
+  describe(`the event \`address.payment\` on ${dialect}`, () => {
     const kinds = async (account: string) =>
       (await payments(account)).map(({ amount, kind, isLate }) => [amount, kind, isLate]);
 
@@ -99,7 +99,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("is sent for a large payment despite many payments of dust or other tokens", async () => {
+    test("is sent for large payments in two tokens despite many tiny payments", async () => {
       const record = await world.newRecord({ amount: "1000000000" });
       const account = await create(record);
       await world.pay(record.address, 1n);

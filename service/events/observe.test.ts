@@ -115,7 +115,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const { id } of events) assert.ok(enqueued.includes(id));
     });
 
-    test("report another sender's execution after 15 s", async () => {
+    test("report an execution that the executor did not send, but only after 15 s", async () => {
       const record = await world.newRecord();
       const account = await create(record);
       await world.pay(record.address, 100n);
@@ -237,7 +237,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("are rechecked only for addresses whose status is from a removed block", async () => {
+    test("a reorganization causes a new read of statuses from removed blocks only", async () => {
       const chainId = 7;
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
@@ -276,7 +276,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     for (const failures of [0, 1])
-      test(`are sent for a payment during failed read number ${failures + 1}`, async () => {
+      test(`are sent for a payment that arrives while read ${failures + 1} fails`, async () => {
         const record = await world.newRecord();
         const account = await create(record);
         await mark(record.address);

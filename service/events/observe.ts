@@ -169,8 +169,8 @@ export type ObservedChain = Pick<StatusReader, "readAt"> & {
 };
 
 /**
- * The maximum number of addresses per call of {@link observe}. If their statuses are read at one
- * block, two `eth_call`s read their balances.
+ * The maximum number of addresses per call of {@link observe}. If the statuses of all these
+ * addresses are read at the same block, two `eth_call`s read the balances.
  */
 const watchesMax = 2 * pairsPerCallMax;
 const readingMsMin = 15_000;
@@ -299,8 +299,8 @@ async function withPayments(
 }
 
 /**
- * If a mark of an address is due (mark.ts), adds the address's payments and returns on other
- * chains.
+ * Adds `moves` to each address: the payments and the returns on other chains. `moves` is empty
+ * unless a mark of the address is due (mark.ts).
  */
 async function withMoves(
   { store, keccak, findReturns }: ObserveParts,

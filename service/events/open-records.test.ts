@@ -1,4 +1,4 @@
-// Tests which records the search for open records skips, on both databases.
+// Tests the search for open records, on both databases.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -11,21 +11,22 @@ import type { Tables } from "../store/tables.ts";
 export type OpenSearch = {
   /** All records up to this `seq` are closed. */
   closedUpTo: number;
-  /** The time at which these records were closed, in Unix seconds of the chain. */
+  /** The block timestamp at which these records were closed, in Unix seconds. */
   expiredSeconds: number;
-  /** Whether these are all records. */
+  /** Whether there are no records after `closedUpTo`. */
   areAllClosed: boolean;
 };
 
-/** The search before the first call of {@link searchOpenRecords}. */
+/** The initial state of the search, for the first call of {@link searchOpenRecords}. */
 export const newOpenSearch: OpenSearch = { closedUpTo: 0, expiredSeconds: 0, areAllClosed: false };
 
 /**
- * Continues the search `last` until the first open record, or for up to 1,000 records. If
- * `expiredSeconds` is earlier than in `last`, expired records may be open again. The search then
- * begins at the first record.
+ * Continues the search from `last`. Stops at the first open record, or after 1,000 records. If
+ * `expiredSeconds` is less than the value in `last`, records that counted as expired can count as
+ * open again. The search then begins at the first record.
  *
- * @param expiredSeconds the chain's time in Unix seconds; records that expire by then are expired
+ * @param expiredSeconds a time in Unix seconds; records that expire at this time or earlier count
+ *   as expired
  */
 export async function searchOpenRecords(
   db: Kysely<Tables>,

@@ -15,7 +15,7 @@ export type Paid = {
    * payments up to this block should then be known.
    */
   isSwept: boolean;
-  /** The blocks after the expiration that contain payments. */
+  /** The numbers of the blocks that contain payments after the expiration. */
   lateBlocks: ReadonlySet<number>;
 };
 
@@ -46,14 +46,14 @@ export const nothingReported: ReportedPayments = {
 };
 
 /**
- * Per address, at most this number of events report an amount whose transfer log is unknown.
+ * The maximum number of an address's events that report an amount without its transfer log.
  * Without this limit, anyone could cause many events by sending native coin repeatedly.
  */
 const growthsMax = 16;
 
 /**
- * Returns the key of a payment: 48 bits of the block hash, the log index, and a `claim` above 0.
- * Keys are short, because the row of an address contains the keys of all reported payments.
+ * Returns the key of a payment: 48 bits of the block hash, the log index, and `claim` unless it is
+ * 0. Keys are short, because the row of an address contains the keys of all reported payments.
  */
 export const keyOf = ({ blockHash, logIndex, claim }: StoredPayment) =>
   `${blockHash.slice(2, 14)}.${logIndex}${claim === 0 ? "" : `.${claim}`}`;
@@ -127,9 +127,9 @@ function computeUnexplained(status: AddressStatus, seen: readonly StoredPayment[
 }
 
 /**
- * Finds new payments whose amounts an earlier event already reported. The transfer logs of these
- * payments were unknown then. The caller must not report these payments again. Otherwise, a
- * receiver that adds up the amounts of all events would count the payments twice.
+ * Finds new payments that are already part of the amount in an earlier event. Their transfer logs
+ * were unknown then. The caller must not report these payments again. Otherwise, a receiver that
+ * adds up the amounts of all events would count the payments twice.
  *
  * @param unexplained the amount of the requested token that no known transfer log explains
  * @returns the keys of these payments, and `rest`: the reported amount whose transfer logs are
@@ -154,10 +154,10 @@ function findExplained(
 }
 
 /**
- * Returns the payments with a transfer log that no event has reported yet.
+ * Returns the payments that have a transfer log and that no event has reported yet.
  *
- * @param unexplained the reported amount of the requested token whose transfer logs are still
- *   unknown. To classify payments, the function assumes that this amount was paid first.
+ * @param unexplained the reported amount, in the requested token, for which no transfer log is
+ *   known yet. To classify payments, the function assumes that this amount was paid first.
  */
 function reportLogged(
   seen: readonly StoredPayment[],

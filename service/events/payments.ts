@@ -4,14 +4,14 @@
 // There are three classes: payments in imitations of listed tokens (look-alikes), small payments,
 // and others. For each address and chain, the first `paymentsMax` payments of each class are
 // stored. A payment is small if its amount is less than a hundredth of the requested amount. The
-// class of small payments also contains payments in unrequested tokens, and payments on other
-// chains than the intent's.
+// class of small payments also contains payments in unrequested tokens, and payments on chains
+// other than the intent's chain.
 //
-// Beyond the limit, a payment is stored if its amount is among the largest in its token. An amount
-// is compared by its length, which is its number of binary digits. It is among the largest unless
-// two stored amounts are at least as long. So an attacker can hide a payment only with two other
+// Beyond the limit, a payment is stored if its amount is among the largest in its token. Only the
+// numbers of binary digits are compared. An amount is among the largest if fewer than two stored
+// amounts have at least as many digits. So an attacker can hide a payment only with two other
 // payments in its token. Each of the two must exceed half of the hidden payment. Beyond the limit,
-// at most two payments of the same length are stored for each token.
+// at most two payments with the same number of digits are stored for each token.
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -27,15 +27,15 @@ const smallPart = 100n;
 
 /**
  * A stored payment. Hashes are lowercase. `payer` and `token` are in EIP-55 case. If endpoints
- * return different transfers for the same log index, all these transfers are stored. At most one
- * transfer is real. `claim` numbers these transfers, starting at 0.
+ * return different transfers for the same log index, all these transfers are stored. At most one of
+ * these transfers is real. `claim` is the transfer's index among them, starting at 0.
  */
 export type StoredPayment = Omit<Payment, "address"> & { isSmall: boolean; claim: number };
 
 /** A payment on a chain other than the intent's. */
 export type PaymentElsewhere = StoredPayment & { chainId: number };
 
-/** The column `log_index` contains the sum of the log's index and `claim` times this factor. */
+/** The column `log_index` contains the log's index plus the product of `claim` and this factor. */
 const claimFactor = 2 ** 32;
 
 /**
@@ -43,8 +43,8 @@ const claimFactor = 2 ** 32;
  * other chains. The call is idempotent.
  *
  * @param payments at most a few hundred
- * @returns the payments in look-alike tokens ({@link isRequested}), even if their addresses were
- *   skipped
+ * @returns the payments in look-alike tokens ({@link isRequested}), including payments to skipped
+ *   addresses
  */
 export async function saveOwnPayments(
   transaction: Transaction<Tables>,
@@ -177,9 +177,9 @@ function addSize(sizes: Map<string, number[]>, key: string, amount: string): boo
 export const countBits = (amount: string): number => BigInt(amount).toString(2).length;
 
 /**
- * Returns whether an amount is among the largest, which means that at most one of the `others` is
- * `bits` or more. All numbers are bit lengths of amounts in the same token. The largest amounts are
- * exempt from the limits, so that dust cannot hide a large payment.
+ * Returns whether an amount is one of the two largest: at most one of the `others` has the same
+ * size or is larger. All numbers are bit lengths of amounts in the same token. The largest amounts
+ * are exempt from the limits, so that dust cannot hide a large payment.
  */
 export const isAmongGreatest = (bits: number, others: readonly number[]): boolean =>
   others.filter((each) => each >= bits).length < 2;
@@ -215,7 +215,7 @@ export async function forgetPaymentsAbove(
   return [...new Set(rows.flatMap((row) => (row.is_agreed ? [toHex(row.address)] : [])))];
 }
 
-/** Returns the stored payments on a chain by lowercase address, the oldest first. */
+/** Returns the stored payments on a chain, oldest first. The keys are lowercase addresses. */
 export async function readPayments(
   db: Kysely<Tables>,
   chainId: number,

@@ -1,5 +1,5 @@
 // The tables of observed addresses, of their payments and events, and of each account's daily sums.
-// Times are Unix milliseconds. Block numbers are of the row's chain.
+// Times are Unix milliseconds. A block number is on the chain in the row's `chain_id`.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
@@ -59,8 +59,8 @@ declare module "../store/tables.ts" {
       is_lookalike: number;
       /**
        * 1 if a quorum of endpoints returned the log of a payment on another chain than the
-       * intent's. Earlier versions also stored payments on other chains without a quorum, with the
-       * value 0. For payments on the intent's chain, the value is always 0.
+       * intent's. Earlier versions also stored such a payment if no quorum returned its log. In
+       * those rows, the value is 0. For payments on the intent's chain, the value is always 0.
        */
       is_agreed: Generated<number>;
     };
@@ -81,9 +81,9 @@ declare module "../store/tables.ts" {
       marks: number;
     };
     /**
-     * Look-alikes of listed tokens that an address received (misdirected.ts). The block, the
-     * transaction, and the payer belong to the newest transfer. After a reorganization removes the
-     * newest transfer, the block is 0. The transaction and the payer are then null.
+     * The look-alikes that an address received (misdirected.ts). The block, the transaction, and
+     * the payer belong to the newest transfer. After a reorganization removes the newest transfer,
+     * the block is 0. The transaction and the payer are then null.
      */
     misdirected: {
       address: Bytes;
@@ -137,8 +137,8 @@ declare module "../store/tables.ts" {
       chain_id: number;
       token: Bytes;
       /**
-       * The number of created addresses. `paid_count`, `executed_count`, and `returned_count` count
-       * addresses that were paid, executed, or returned money.
+       * The number of created addresses. `paid_count` counts the paid addresses, `executed_count`
+       * the executed addresses, and `returned_count` the addresses that returned money.
        */
       requested_count: number;
       paid_count: number;
@@ -215,7 +215,7 @@ export function lookalikeStatements(dialect: Dialect): TableStatement[] {
   ];
 }
 
-/** Tables for events about chains other than the intent's. */
+/** Tables for events on chains other than the intent's chain. */
 export function elsewhereStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [

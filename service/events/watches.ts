@@ -92,8 +92,8 @@ export async function mayBeDue(
 }
 
 /**
- * Returns whether any event waits for a new block of this chain. Events about other chains can also
- * wait, because they contain the address's status on this chain.
+ * Returns whether any event waits for a new block of this chain. An event about a payment on
+ * another chain can also wait, because the event contains the address's status on this chain.
  */
 export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const row = await db

@@ -113,7 +113,7 @@ describe("a request for the status of an address", () => {
     }
   });
 
-  test("makes a job due immediately even if a node reports a wrong block", async () => {
+  test("schedules the job immediately even if a node reports a wrong block", async () => {
     const address = newAddress();
     await openOne().look(seen(address, { ...funded, ...at(2 ** 50, 2 ** 50) }));
     assert.equal((await jobOf(address))?.due_at, 0);
@@ -136,7 +136,7 @@ describe("a request for the status of an address", () => {
     assert.equal((await jobOf(address))?.due_at, 0);
   });
 
-  test("makes an idle job due at most once per block", async () => {
+  test("schedules an idle job at most once per block", async () => {
     const address = newAddress();
     const { look } = openOne();
     const rest = { state: "idle", due_at: null };
@@ -162,7 +162,7 @@ describe("a request for the status of an address", () => {
     assert.equal(await look(seen(address, { ...funded, ...at(102) })), true);
   });
 
-  test("succeeds even if the database fails, but makes no job due", async () => {
+  test("succeeds even if the database fails, but then schedules no job", async () => {
     const closed = await openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const wake = openWake(closed.db, log);
     await closed.close();

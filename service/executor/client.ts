@@ -158,8 +158,8 @@ function toProgress({ state, reason, failures, kind, hash }: Row): ExecutorProgr
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /**
- * The executor abandons a job if the money is not worth the gas for a return. After this number of
- * seconds since money was last detected, a status request retries the job.
+ * The executor abandons a job if the money is not worth the gas for a return. A status request
+ * retries the job if money was last detected at least this number of seconds ago.
  */
 const worthlessSeconds = hourSeconds;
 
@@ -212,8 +212,8 @@ export function openWake(
 }
 
 /**
- * Returns whether the status is a reason to wake the address's job. It is a reason if the executor
- * has not detected the money, or should retry its return.
+ * Returns whether the status is a reason to wake the address's job. The job is woken if the
+ * executor has not detected the money, or should try again to return the money.
  */
 function isNews(
   { balance, recoverable, block, state }: AddressStatus,

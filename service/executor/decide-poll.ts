@@ -19,8 +19,8 @@ import type { Parts } from "./pass.ts";
 import type { ScanMemory } from "./payments/scan.ts";
 
 /**
- * The time between two checks of a sleeping chain. The check and the next pass together find late
- * money within five minutes.
+ * The time between two checks of a sleeping chain. This leaves 15 s for a check and a pass, so that
+ * late money is found within five minutes.
  */
 const sleepMs = 285_000;
 /** After this number of checks, a pass follows even if no check found a payment. */
@@ -30,14 +30,14 @@ const checksMax = 6;
  * reports the expiration and finds late payments.
  */
 const closingSeconds = 900;
-/** The interval at which an awake chain is checked for open addresses. */
+/** The minimum time between two searches for open addresses while the chain is awake. */
 const searchEveryMs = 10_000;
 /**
- * The chain sleeps only if all addresses have been closed for this time. Otherwise, one wrong block
- * timestamp could put the chain to sleep.
+ * Before the chain sleeps, all addresses must be closed for at least this time. Otherwise, one
+ * wrong block timestamp could put the chain to sleep.
  */
 const closedMs = 60_000;
-/** How long the chain is not put to sleep after late money arrives, so that it is confirmed. */
+/** How long the chain stays awake after late money arrives, so that the money is confirmed. */
 const paidMs = 1_200_000;
 
 /** Times are in milliseconds of a monotonic clock. */
@@ -56,7 +56,7 @@ type Sleep = {
 
 /** The result of the last pass. */
 type LastPass = {
-  /** The view that was opened last, even if its pass failed. */
+  /** The newest view. The pass that uses this view may have failed. */
   view: View | undefined;
   /** Whether the executor has no work until the next block. */
   isQuiet: boolean;
@@ -131,8 +131,7 @@ async function isPaidSince(
   const { view } = memory.last;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  // A new record whose intent has already expired does not end the chain's sleep. Its address can
-  // still receive money.
+  // A new record with an expired intent does not wake the chain, but its address can be paid.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const context = { view, chain, memory: follow, tuning };
   const transfers = await transfersSince(context, anchor, sleep.checks);
@@ -160,8 +159,8 @@ export function recordPass({ sleep, last }: PollMemory, nowMs: number, isQuiet: 
 }
 
 /**
- * Reports a poll without a pass like a pass. Alerts need these reports, which show that the
- * executor runs and how much budget is used.
+ * Reports a poll without a pass in the form of a pass. Alerts need these reports, which show that
+ * the executor runs and how much budget is used.
  */
 export function reportSkippedPoll({ report }: Parts, { last }: PollMemory): void {
   const { view } = last;
@@ -170,6 +169,6 @@ export function reportSkippedPoll({ report }: Parts, { last }: PollMemory): void
   report({ kind: "pass", ...nothing, scores: view?.scores ?? [], budgetShare });
 }
 
-/** Returns the used part of the budget on the day of `seconds`; 0 if unknown. */
+/** Returns the used share of the budget on the day that contains `seconds`; 0 if unknown. */
 export const readBudgetShare = ({ budget }: LastPass, seconds: number): number =>
   budget?.day === dayOf(seconds) ? budget.share : 0;

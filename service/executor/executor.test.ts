@@ -235,7 +235,7 @@ describe("the executor on a real chain", () => {
     assert.match(JSON.stringify(status), /"recordsToScan":\d/);
   });
 
-  test("ignores an address that an operator dropped, until a retry", async () => {
+  test("does not execute a dropped address until an operator retries it", async () => {
     const run = (words: string, address: Hex) =>
       executorCommands
         .find((command) => command.words === words)!

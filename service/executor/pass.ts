@@ -22,7 +22,7 @@ export type Pass<Memory = unknown> = {
   /** The lease that allows this process to write the chain's data. */
   fence: Fence;
   view: View;
-  /** The current block time, including the time since the newest block. */
+  /** The chain's estimated current time: the newest block's timestamp plus the time since then. */
   nowSeconds: number;
   /**
    * The key that signs. The functions in transactions/ handle one key, and `signer` is that key. In
@@ -35,7 +35,7 @@ export type Parts = {
   /** The ID of this process in the leases. */
   instance: string;
   chain: ChainSettings;
-  /** The factory's address, in lower case. */
+  /** The factory's address, in lowercase. */
   factory: Hex;
   /**
    * Keccak-256 of the factory's code, 32 bytes of hex. If the code differs, the executor sends
@@ -71,7 +71,7 @@ export type Parts = {
   onHead?: (head: Block) => void;
   /** Called after each sweep, whether or not it found payments. */
   onSwept?: () => void;
-  /** Dry run: called with each transaction and its highest cost in wei, instead of signing it. */
+  /** In a dry run, called for each transaction with its highest cost in wei. Nothing is signed. */
   onPlanned?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
   /**
    * Whether the chain has a WebSocket URL, even if no socket is open. Without a WebSocket URL,
@@ -85,7 +85,7 @@ type PlannedOrder = Pick<Purpose, "kind" | "gas" | "shares">;
 
 /** A key that pays gas. */
 export type Signer = {
-  /** The key's address, in lower case. */
+  /** The key's address, in lowercase. */
   address: Hex;
   /**
    * Returns the signed transaction. Another call with the same transaction can return different

@@ -157,12 +157,13 @@ async function runPass(parts: Parts, memory: Memory, fence: Fence, view: View): 
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
   for (const key of keys) {
     if (!isPaused) await keepUp(key, budgets);
-    // Calls `openPurse` even if the key has nothing to send, because it reports the balance.
+    // Calls `openPurse` even if the key has nothing to send, because `openPurse` reports the
+    // balance.
     if (key.isFresh && key.pending.length === 0) await key.openPurse();
   }
   await searchLateJobs(pass);
-  // Balances are outdated if the newest block is below the last block with known logs. No jobs are
-  // handled in this case.
+  // If `isOld`, the known logs are from later blocks than the endpoints' newest block. The
+  // endpoints' balances are then outdated, so no jobs are handled.
   const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
@@ -207,7 +208,7 @@ async function holdLease(parts: Parts, { lease }: LeaseMemory): Promise<Fence | 
 /** Opens a view of the chain, or returns undefined if there is nothing to do. */
 async function openView(parts: Parts, memory: Memory): Promise<View | undefined> {
   const { clock, network, last } = memory;
-  // The first poll always reads a block, because the block time is unknown before.
+  // The first poll always reads a block, because the chain's time is unknown until then.
   const kind = clock
     ? await decidePoll(parts, memory, readChainClock(memory, clock, parts.clock()))
     : "pass";

@@ -8,7 +8,7 @@ import type { BudgetLimits } from "./money/budgets.ts";
 import type { FeePolicy } from "./money/fees.ts";
 import type { TipPrices } from "./money/tips.ts";
 
-/** The settings of one chain. Addresses are lower case. */
+/** The settings of one chain. Addresses are lowercase. */
 export type ChainSettings = {
   chainId: number;
   tokens: readonly Hex[];
@@ -36,7 +36,7 @@ export type ChainSettings = {
   /** The source of the money for executions: the operator's budgets, tips, or both. */
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
-  /** The maximum number of returns of reported tokens per account and day. */
+  /** The maximum number of returns of reported tokens per account, chain, and day. */
   reportedTokensPerDay: number;
   /** The executor warns operators if a key has less than this amount in wei. */
   balanceWarnBelow: bigint;
@@ -61,13 +61,13 @@ export type DecisionPolicy = {
 
 /** `attemptLimits` in jobs/decide.ts gives the values and their reasons. */
 export type AttemptLimits = {
-  /** After this number of executions has failed on chain, the intent is no longer executed. */
+  /** The number of failed executions on chain after which the intent is no longer executed. */
   paidFailuresMax: number;
-  /** After this number of recoveries has failed on chain, the address is given up. */
+  /** The number of failed recoveries on chain after which the address is abandoned. */
   recoveryFailuresMax: number;
   /**
-   * The normal minimum value applies to this number of recoveries per address and day. For each
-   * further recovery on this day, the minimum value doubles.
+   * The number of recoveries per address and day with the normal minimum value. Each further
+   * recovery on the same day doubles the minimum value.
    */
   recoveriesPerDayMax: number;
 };
@@ -76,7 +76,7 @@ export type AttemptLimits = {
 export type Tuning = FollowTuning & {
   pollMs: number;
   /**
-   * A process can take a lease that is unchanged for this time (`openLeaseWatch` in
+   * A process can take a lease that has not changed for this time (`openLeaseWatch` in
    * ledger/lease.ts).
    */
   leaseMs: number;

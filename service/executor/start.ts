@@ -40,7 +40,7 @@ export type ExecutorConfig = KeySources & {
 };
 
 export type Executor = {
-  /** The addresses of the keys that pay gas, lower case. */
+  /** The addresses of the keys that pay gas, lowercase. */
   addresses: readonly Hex[];
   /** Resolves after the current work has ended and the leases are released. */
   stop(): Promise<void>;

@@ -10,7 +10,7 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
  * - a zero-value transfer that fills a nonce gap
  * - a transaction found on chain that neither executes nor recovers an address
  *   (transactions/foreign.ts)
- * - a transaction found on chain, if only its nonce is saved
+ * - a transaction found on chain of which only the nonce is saved
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
@@ -70,9 +70,9 @@ declare module "../store/tables.ts" {
       paid: Generated<string | null>;
     };
     /**
-     * An address in a transaction, with its share of the gas and the charged account. In a final
-     * transaction, `wei` is the address's cost, and `tips_wei` is the value of its tips. Both are
-     * decimal.
+     * An address in a transaction, with its share of the gas and the charged account. Once the
+     * transaction is final, `wei` is the address's cost, and `tips_wei` is the value of the
+     * address's tips. Both are decimal.
      */
     executor_purpose_addresses: {
       purpose_id: string;
@@ -117,7 +117,8 @@ declare module "../store/tables.ts" {
      * `gas_wei` is the full cost paid for the account, and `tips_wei` is the value of all tips from
      * its addresses. `wei` is the cost that tips did not cover. `client_wei` and `tip_loss_wei` are
      * parts of `wei`. `client_wei` is the cost for addresses that were created with the client ID.
-     * `tip_loss_wei` is the loss from executions that were sent because of a sufficient tip.
+     * `tip_loss_wei` is the cost that tips did not cover although they seemed sufficient when the
+     * executions were sent.
      */
     executor_account_spending: {
       chain_id: number;

@@ -39,12 +39,13 @@ export async function inGroups<Item, Found>(
  * with many items does not delay the others.
  *
  * @param ownerOf returns the owner of an item
- * @param among compares two items with the same position; by default, such items keep their order
+ * @param compare compares two items that are at the same position in their owners' lists; by
+ *   default, such items keep their order
  */
 export function roundRobin<Item>(
   items: readonly Item[],
   ownerOf: (item: Item) => string,
-  among: (a: Item, b: Item) => number = () => 0,
+  compare: (a: Item, b: Item) => number = () => 0,
 ): Item[] {
   const counts = new Map<string, number>();
   const turns = items.map((item) => {
@@ -52,5 +53,7 @@ export function roundRobin<Item>(
     counts.set(ownerOf(item), turn + 1);
     return { item, turn };
   });
-  return turns.toSorted((a, b) => a.turn - b.turn || among(a.item, b.item)).map(({ item }) => item);
+  return turns
+    .toSorted((a, b) => a.turn - b.turn || compare(a.item, b.item))
+    .map(({ item }) => item);
 }

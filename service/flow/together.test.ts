@@ -15,7 +15,7 @@ describe("together", () => {
     );
   });
 
-  test("rejects only the items of the group for which `run` rejects", async () => {
+  test("rejects all items of a group, and no others, if `run` throws", async () => {
     const asked = together<number, number>(
       (items) => {
         if (items.includes(1)) throw new Error("the group failed");

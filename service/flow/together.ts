@@ -16,8 +16,8 @@ export type Together<Item, Answer> = {
 type TogetherOptions = {
   sizeMax: number;
   /**
-   * The maximum number of groups that run simultaneously; 1 by default. Items that arrive while
-   * this number of groups is running form the next group.
+   * The maximum number of groups that run simultaneously; 1 by default. At this maximum, new items
+   * wait for the next group.
    */
   runningMax?: number;
 };
@@ -27,9 +27,9 @@ type TogetherOptions = {
  * sockets, or earlier if `sizeMax` items are waiting. Groups do not wait for a timer, so a single
  * item is not delayed.
  *
- * @param run receives the items of a group, and returns their answers in the same order. An answer
- *   that is an Error rejects only its item. If `run` itself rejects, all items of the group are
- *   rejected.
+ * @param run receives the items of a group, and returns their answers in the same order. If an
+ *   answer is an Error, only its item is rejected. If `run` itself rejects, all items of the group
+ *   are rejected.
  */
 export function together<Item, Answer>(
   run: (items: Item[]) => (Answer | Error)[] | Promise<(Answer | Error)[]>,

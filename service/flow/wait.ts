@@ -1,11 +1,12 @@
-// Timeouts of promises, waits, and delays before retries.
+// Limits the time of promises, waits, and computes retry delays.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Returns the result of `promise`, or throws if it takes longer than `ms` milliseconds.
+ * Returns the result of `promise`, or throws if it takes longer than `ms` milliseconds. Does not
+ * cancel `promise`.
  *
- * @param late returns the error to throw; `promise` is not canceled
+ * @param late a function that creates the error to throw
  */
 export function withTimeout<Done>(
   ms: number,

@@ -25,7 +25,10 @@ export async function findAnchor(
   return row && { number: row.number, hash: row.hash as Hex };
 }
 
-/** Returns SQL for the number of the chain's newest anchor, or null if there is none. */
+/**
+ * Returns SQL for the number of the chain's newest anchor. The value is null if the chain has no
+ * anchor.
+ */
 export const newestAnchorOf = (chainId: RawBuilder<unknown>) =>
   sql<number | null>`(select max(number) from anchors where anchors.chain_id = ${chainId})`;
 

@@ -17,8 +17,8 @@ export type FollowTuning = {
   /** The maximum number of ranges per sweep. */
   rangesPerPass: number;
   /**
-   * The number of blocks below the newest anchor that are read again. An endpoint may have indexed
-   * their logs late.
+   * The number of blocks to read again below the newest anchor. An endpoint may have indexed their
+   * logs late.
    */
   resweepBlocks: number;
   /**
@@ -68,7 +68,7 @@ type FollowStore = {
   undoAbove(number: number): Promise<void>;
 };
 
-/** The parts of one sweep, which reads the chain up to the newest block of `view`. */
+/** The inputs of one sweep. A sweep reads the chain up to the newest block of `view`. */
 export type SweepContext = {
   chain: {
     chainId: number;

@@ -7,11 +7,11 @@
 // other query is sent. A single block can also be read from its receipts or with one query per
 // token.
 //
-// A query with recipients can omit a payment to a new address. The service still finds this
-// payment. A sweep first reads the newest block, and then lists the addresses of all records. So a
-// missing address belongs to a record that was created later. The service reads the balance of this
-// address at the sweep's newest block or later. The balance includes the payments that the query
-// omitted.
+// A query that filters by recipient does not return payments to an address that was created after
+// the recipients were listed. The service still finds such a payment. A sweep first reads the
+// newest block, and then lists the addresses of all records. So a missing address belongs to a
+// record that was created later. The service reads the balance of this address at the sweep's
+// newest block or later. The balance includes the payments that the query omitted.
 //
 // The query also includes look-alikes: tokens that imitate a listed token. If an endpoint accepts
 // the query only without look-alikes, the next queries to it omit them. So a flood of look-alike
@@ -45,9 +45,9 @@ import type { FollowMemory } from "./memory.ts";
 import type { Anchor, Payment, Range } from "./payment.ts";
 
 /**
- * `shown`: the endpoint returned the logs. `end` is the last block of the range. `isHeavy` means
- * that the endpoint refused the usual query for a single block. The block was then read with one
- * query per token, or from its receipts.
+ * `shown`: the endpoint returned the logs. `end` is the last block of the range. If `isHeavy` is
+ * true, the endpoint refused the usual query for a single block. The logs are from one query per
+ * token, or from the block's receipts.
  *
  * `refused`: the endpoint answers other calls, but not this query. `isSlow` means that the endpoint
  * did not answer in time. `isLimited` means that the endpoint reported a rate limit. `statedBlocks`
@@ -72,9 +72,9 @@ const absent: LogsAnswer = { kind: "absent" };
 const unanswered = "the endpoint did not answer the query for logs in time";
 
 /**
- * Reads the transfers in a range of blocks, including look-alikes. If the endpoint refuses one
- * query for all tokens, requests look-alikes separately. If the endpoint refuses only the
- * look-alikes, the next sweeps omit the look-alikes.
+ * Reads the transfers in a range of blocks, including look-alikes. If the endpoint refuses a query
+ * for all tokens, uses a separate query for the look-alikes. If the endpoint refuses only the
+ * second query, the next sweeps omit the look-alikes.
  */
 export async function readLogs(
   client: EndpointClient,
@@ -97,7 +97,7 @@ export async function readLogs(
   return listed;
 }
 
-/** Returns the tokens to request from the endpoint now. */
+/** Returns the tokens whose logs this sweep requests from the endpoint. */
 function chooseTokens(
   { record }: EndpointClient,
   context: Pick<SweepContext, "chain" | "memory">,
@@ -120,8 +120,9 @@ function tokensOf({ chain, memory }: Pick<SweepContext, "chain" | "memory">) {
 }
 
 /**
- * Sends the cheaper form of the query. If the endpoint refuses it, sends the other form. If an
- * endpoint accepts a query only without recipients, later queries to it have no recipients.
+ * Sends the cheaper form of the query. If the endpoint refuses that form, sends the other form. If
+ * the endpoint accepts only the form without recipients, later queries to the endpoint use only
+ * this form.
  */
 async function readTokens(
   client: EndpointClient,
@@ -294,8 +295,8 @@ function logsIn(result: unknown): unknown[] {
 
 /**
  * Returns the payments among `logs`, and the number of transfers. Logs that are not token transfers
- * are ignored. A small transfer of a look-alike is a payment only if an open address requests the
- * token.
+ * are ignored. A small transfer of a look-alike token counts as a payment only if an open address
+ * requests this token.
  */
 function transfersIn(
   logs: unknown,
@@ -334,7 +335,7 @@ function transfersIn(
 /** The recipients of a query, or undefined for a query for all transfers. */
 type Form = readonly Hex[] | undefined;
 
-/** Approximate sizes of a recipient in a request, and of a log in a response. */
+/** Approximately how many bytes a recipient adds to a request, and a log to a response. */
 const bytes = { recipient: 69, log: 630 };
 /**
  * The estimate `logsPerBlock` assumes that a refused range contains this number of logs. Many
@@ -342,10 +343,10 @@ const bytes = { recipient: 69, log: 630 };
  */
 const refusedLogs = 10_000;
 /**
- * Only a query without recipients counts all transfers and updates the estimate `logsPerBlock`.
- * While the estimate is too high, only queries with recipients are sent. Therefore each query with
- * recipients multiplies the estimate by this factor. Eventually, the estimate is so low that a
- * query without recipients is sent again.
+ * Only a query that does not filter by recipient counts all transfers and updates the estimate
+ * `logsPerBlock`. While the estimate is too high, all queries filter by recipient. After each such
+ * query, the estimate is multiplied by this factor. Eventually, a query without the filter is sent
+ * again.
  */
 const logsPerBlockDecay = 0.995;
 

@@ -7,7 +7,7 @@ import { openChainLoop } from "./loop.ts";
 const pollMs = 1_000;
 
 /**
- * Opens the loop of a chain whose node always fails. So the loop gets new blocks only from
+ * Opens a polling loop for a chain whose node always fails. So the loop gets new blocks only from
  * `noteBlock`.
  */
 function openLoop() {
@@ -122,7 +122,7 @@ describe("a chain's loop", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("requests no block for two poll intervals after the executor reported one", async () => {
+  test("requests no block for two poll intervals after a block from the executor", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

@@ -1,14 +1,14 @@
-// Calls the subscribers of one chain in one process whenever the chain's newest block changes. An
-// iteration of the loop (a turn) starts:
+// Calls the subscribers of a chain whenever the chain's newest block changes. Each process has its
+// own loop for each chain. An iteration of the loop (a turn) starts:
 // - when there is a new block
 // - when the executor has saved the payments up to this block
 // - after each poll interval, because some work is due at a certain time
 //
 // In a process with an executor, the executor normally passes the newest blocks to this loop. If
-// the executor has passed no block for two poll intervals, the loop requests the newest block
-// itself. The executor may be busy, or another process may have the chain's lease. The executor
-// also polls less often if no address is open (executor/decide-poll.ts). In a process without an
-// executor, the loop requests every block.
+// this loop receives no block from the executor for two poll intervals, the loop requests the
+// newest block itself. The executor may be busy, or another process may have the chain's lease. The
+// executor also polls less often if no address is open (executor/decide-poll.ts). In a process
+// without an executor, the loop requests every block.
 
 import { AsyncResource } from "node:async_hooks";
 import type { BlockReference } from "executable-address/status";
@@ -17,7 +17,7 @@ import type { Heads } from "../chain/rpc/heads.ts";
 export type ChainLoop = {
   /**
    * Calls `run` now and in each iteration. Two calls of `run` never overlap. If an iteration starts
-   * during a call, calls `run` again after this call. `run` must not reject.
+   * while `run` is running, calls `run` again afterward. `run` must not reject.
    *
    * @returns a function that ends the subscription, and resolves when the current call has finished
    */

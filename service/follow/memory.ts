@@ -18,9 +18,9 @@ export type FollowMemory = {
    */
   tip: number;
   /**
-   * The last block whose logs were refused, and the number of sweeps that refused them. If the
-   * preceding block reached the maximum number of sweeps, `sweeps` starts at the maximum. So the
-   * scan does not wait for this block's logs again.
+   * The last block whose logs endpoints refused, and the number of sweeps in which this happened.
+   * If the preceding block reached the maximum number of sweeps, `sweeps` starts at the maximum. So
+   * the scan does not wait for this block's logs again.
    */
   refused: { number: number; sweeps: number } | undefined;
   /**
@@ -29,15 +29,15 @@ export type FollowMemory = {
    */
   heavyBlock: number;
   /**
-   * The progress of each endpoint, by name. Up to this block, the endpoint has returned all logs
-   * since the newest anchor.
+   * The progress of each endpoint, by name. The endpoint has returned all logs from the newest
+   * anchor up to this block.
    */
   shown: Map<string, Anchor>;
   /** The hashes of the newest blocks by block number. */
   links: Map<number, Hex>;
   /**
-   * For each block hash, the logs of the payments that were saved. A block is read several times,
-   * but each payment is saved only once.
+   * The logs of saved payments, by block hash. A block is read several times, but each payment is
+   * saved only once.
    */
   savedLogs: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /**
@@ -51,8 +51,8 @@ export type FollowMemory = {
    */
   recipients: { seq: number; list: Hex[] };
   /**
-   * The unlisted tokens in open records' requests. `seq` is the last record that was read. The scan
-   * treats these tokens like listed tokens.
+   * The unlisted tokens in the intents of open records. `seq` is the number of the last record that
+   * was read. The scan treats these tokens like listed tokens.
    */
   delisted: { seq: number; tokens: Hex[] };
   /** The estimated number of transfers of listed tokens and look-alikes per block. */

@@ -27,7 +27,7 @@ type RangeAnswer = LogsAnswer & { client: EndpointClient };
 export type RangeReading = { shown: Shown[]; refused: Refused[]; refusal: Refused | undefined };
 
 /**
- * Reads the logs of a range from up to `count` endpoints.
+ * Reads a range's logs from at most `count` endpoints.
  *
  * @throws {ChainUnavailable} if no endpoint answers, or if two endpoints have different blocks
  */
@@ -53,7 +53,10 @@ export async function readRange(
   return { shown, refused, refusal: isRead ? undefined : refusal };
 }
 
-/** Asks the endpoints in order until `count` have returned the range with the same last block. */
+/**
+ * Requests the range from one endpoint after another, until `count` endpoints agree on the range's
+ * last block.
+ */
 async function requestRange(
   context: SweepContext,
   range: Range,
@@ -102,7 +105,7 @@ function assertOneEnd(shown: readonly Shown[]): void {
   const [one, two] = [first!, other].map(({ client, end }) => `${end.hash} at ${client.name}`);
   throw new ChainUnavailable(
     "the endpoints disagree, possibly because of a reorganization: " +
-      `block ${other.end.number} has the hash ${one} and ${two}`,
+      `block ${other.end.number} has the hash ${one}, but ${two}`,
   );
 }
 
@@ -148,9 +151,9 @@ async function refuseSingleBlock(
 }
 
 /**
- * Returns the endpoints to ask, in order. The endpoint that has returned the fewest blocks since
- * the newest anchor comes first. Endpoints whose limit is smaller than the range come last, because
- * they would refuse the range.
+ * Returns the endpoints to ask, in order. First comes the endpoint that has returned the fewest
+ * blocks since the newest anchor. Endpoints whose limit is smaller than the range come last,
+ * because they would refuse the range.
  */
 function orderEndpoints(context: SweepContext, blocks: number): EndpointClient[] {
   const isNarrow = ({ record }: EndpointClient) => Number(record.logs.rangeBlocks < blocks);

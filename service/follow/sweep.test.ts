@@ -89,7 +89,7 @@ describe("sweep", () => {
     const cause = "the endpoints disagree, possibly because of a reorganization";
     return assert.rejects(sweep(contextOf([showing({ result: [] }), other])), {
       name: "ChainUnavailable",
-      message: `${cause}: block 99 has the hash ${hashOf(99)} at 0 and ${hashOf(7)} at 1`,
+      message: `${cause}: block 99 has the hash ${hashOf(99)} at 0, but ${hashOf(7)} at 1`,
     });
   });
 
@@ -146,7 +146,7 @@ describe("sweep", () => {
     };
   };
 
-  test("limits later queries to the number of blocks in the endpoint's error", async () => {
+  test("limits later queries to the number of blocks that the error message allows", async () => {
     const asked: [number, number][] = [];
     const context = contextOf([limitedTo(3, asked)]);
     context.tuning = { ...context.tuning, rangesPerPass: 20 };
@@ -270,7 +270,7 @@ describe("sweep, if the requested token has look-alikes", () => {
       payments.map((each) => [each.token, each.amount, each.isLookalike]),
     );
 
-  test("requests all tokens in one query, and ignores small transfers of look-alikes", async () => {
+  test("uses one query for all tokens, and ignores small transfers of look-alikes", async () => {
     const kept: unknown[] = [];
     const queries: Query[] = [];
     const context = contextOf(
@@ -326,7 +326,7 @@ describe("sweep, if the requested token has look-alikes", () => {
   });
 });
 
-describe("sweep of look-alikes with too many logs for one query", () => {
+describe("sweep, if one query cannot return all logs of the look-alikes", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const log = {
     ...{ address: lookalike, data: wordOf(60n), logIndex: "0x0" },
@@ -362,7 +362,7 @@ describe("sweep of look-alikes with too many logs for one query", () => {
     assert.deepEqual(await sweepKept([endpoint(isRefused)]), ["60"]);
   });
 
-  test("finds a transfer at the second endpoint if the first endpoint refuses", async () => {
+  test("finds a transfer at the second endpoint if the first refuses the query", async () => {
     const refusing = endpoint((tokens) => tokens.includes(lookalike));
     assert.deepEqual(await sweepKept([refusing, endpoint(() => false)]), ["60"]);
   });
@@ -428,7 +428,7 @@ describe("sweep with two endpoints", () => {
     };
   };
 
-  test("saves a transfer that only one endpoint returns, but reports no quorum", async () => {
+  test("saves a transfer that only one endpoint returns, without reporting a quorum", async () => {
     for (const shown of [
       [() => [25n], () => []],
       [() => [], () => [25n]],
@@ -440,7 +440,7 @@ describe("sweep with two endpoints", () => {
     }
   });
 
-  test("reports a quorum for a transfer once, after both endpoints have returned it", async () => {
+  test("reports a quorum exactly once after both endpoints have returned a transfer", async () => {
     const once = { saved: ["25"], agreed: ["25"] };
     assert.deepEqual(await sweepTimes([() => [25n], () => [25n]], 6), once);
     let sweeps = 0;

@@ -10,8 +10,9 @@
 // records of the chain are read.
 //
 // If one query cannot contain all unread blocks, the newest blocks are read first. New payments
-// then do not wait for the older blocks. The logs of the newest blocks only schedule reads of
-// balances. The cursor does not move, and these blocks are read again after the older blocks.
+// then do not wait for the older blocks. The logs of the newest blocks are used only to choose the
+// balances to read. The cursor does not move, and these blocks are read again after the older
+// blocks.
 
 import { blockCall, parseBlock } from "../chain/rpc/json-rpc.ts";
 import type { SweepContext } from "./context.ts";
@@ -27,13 +28,13 @@ import {
 } from "./range.ts";
 
 /**
- * Normally, an anchor is saved only after a quorum has returned all blocks up to the anchor. There
- * are two exceptions: gaps, and blocks more than this number below the sweep's last block.
+ * Normally, an anchor is saved only after a quorum has returned all blocks up to the anchor. An
+ * anchor needs no quorum at a gap, or if the sweep continues for more than this number of blocks.
  */
 const uncorroboratedBlocksMax = 256;
 /**
- * A sweep needs only one endpoint's logs if at most this number of blocks is unread. One query must
- * be able to contain these blocks. Otherwise, the sweep needs logs from a quorum.
+ * A sweep of at most this number of blocks, in one query, needs only one endpoint's logs. Any other
+ * sweep needs logs from a quorum.
  */
 const tipBlocksMax = 32;
 /**
@@ -41,7 +42,9 @@ const tipBlocksMax = 32;
  * blocks. If the difference is larger, the chain was reset or the anchor was wrong.
  */
 const lagBlocksMax = 64;
-/** The maximum number of ranges near the newest block that a sweep reads before older blocks. */
+/**
+ * A sweep first reads at most this number of ranges near the newest block, and then older blocks.
+ */
 const tipRangesMax = 3;
 /** A block becomes a gap if no endpoint returns its logs in this number of sweeps. */
 const refusalsMax = 3;
@@ -49,8 +52,8 @@ const refusalsMax = 3;
 /**
  * Reads the logs up to the newest block that has enough confirmations, and saves the payments.
  *
- * @returns All blocks up to `upTo` have been read. `isOld` is true if this sweep found the newest
- *   anchor 1 to {@link lagBlocksMax} blocks above the endpoints' newest block.
+ * @returns All blocks up to `upTo` have been read. `isOld` is true if the newest anchor is above
+ *   the endpoints' newest block, by at most {@link lagBlocksMax} blocks.
  */
 export async function sweep(context: SweepContext): Promise<{ upTo: number; isOld: boolean }> {
   const { chain, memory, view, tuning } = context;
@@ -81,7 +84,7 @@ export async function sweep(context: SweepContext): Promise<{ upTo: number; isOl
   return { upTo: position.next - 1, isOld: aheadBlocks > 0 && aheadBlocks <= lagBlocksMax };
 }
 
-/** `count`: the number of endpoints that must return each range. */
+/** `count`: the number of endpoints that must return the logs of each range. */
 type Steps = { target: number; count: number; savesAnchors: boolean };
 
 /**
@@ -160,7 +163,7 @@ async function readTip(context: SweepContext, cursor: number, target: number): P
     if (known.length > 0) await store.wake(known);
     if (reading.refusal) {
       // If the logs of a single block are refused, the sweep continues with the older blocks. The
-      // refused block can become a gap later, when the cursor reaches it.
+      // refused block can be recorded as a gap later, when the cursor reaches it.
       return range.from === to || shrinkRange(context, reading, range);
     }
     to = range.from - 1;
@@ -170,10 +173,10 @@ async function readTip(context: SweepContext, cursor: number, target: number): P
 }
 
 /**
- * Returns whether the scan continues without a quorum for a block's logs (a gap). Normally, the
- * scan continues after {@link refusalsMax} sweeps that refused the logs. The scan continues
- * immediately if at least one endpoint returned the logs. The same is true if the preceding block
- * reached this number of sweeps. Also counts these sweeps.
+ * Counts a sweep in which a block's logs were refused. Returns whether the scan continues, which
+ * leaves the block as a gap. Normally, the scan continues after {@link refusalsMax} such sweeps.
+ * The scan continues immediately if at least one endpoint returned the logs. It also continues
+ * immediately if the preceding block's logs were refused in {@link refusalsMax} sweeps.
  */
 function isGapDue({ memory }: SweepContext, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
@@ -266,8 +269,8 @@ async function saveTransfers(
 }
 
 /**
- * Returns the key of a payment. The payer and amount prevent an invented log from hiding a real log
- * with the same index.
+ * Returns the key of a payment. The key contains the payer and the amount, so an invented log
+ * cannot replace a real log with the same index.
  */
 const toKey = ({ logIndex, address, token, payer, amount, transactionHash }: Payment) =>
   `${logIndex} ${address} ${token} ${payer} ${amount} ${transactionHash}`;

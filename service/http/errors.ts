@@ -232,9 +232,9 @@ const frameworkRefusals: Record<string, (request?: FastifyRequest) => [Code, str
 };
 
 /**
- * Returns the refusal of a request without a body on a route that expects an intent. This refusal
- * applies only if there is no Content-Type. Otherwise, the framework calls the body parser and
- * reports the parser's error.
+ * Returns the refusal of a request that has no body, although its route expects an intent. This
+ * refusal applies only if there is no Content-Type. Otherwise, the framework calls the body parser
+ * and reports the parser's error.
  */
 export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";

@@ -66,8 +66,8 @@ export const setHeader =
   };
 
 /**
- * Returns an onSend hook that closes each connection after its response during a drain. Without
- * this hook, connections whose requests began before the drain would stay open.
+ * Returns an onSend hook. During a drain, the hook closes each connection after its response.
+ * Without this hook, connections whose requests began before the drain would stay open.
  */
 export function closeWhenDraining(draining: AbortSignal) {
   return (

@@ -20,7 +20,7 @@ export const hexPattern = (bytes: number) => new RegExp(`^0x[0-9a-fA-F]{${2 * by
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
 
 /**
- * Returns the 40 hex digits of an address in lowercase. The address can be in upper or lower case.
+ * Returns the 40 hex digits of an address in lowercase. Accepts digits in uppercase or lowercase.
  */
 export function addressDigits(text: string | undefined): string {
   if (isAddress(text)) return text.slice(2).toLowerCase();
@@ -65,7 +65,7 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
     if (url.includes("%")) decodeURIComponent(url.slice(url.indexOf("?")));
   } catch {
     const { length } = url.slice(url.indexOf("?") + 1);
-    const found = `${length} characters with invalid escapes`;
+    const found = `a query of ${length} characters with invalid escapes`;
     const message = `expected valid percent-encoded UTF-8, found ${found}`;
     throw new InvalidError([{ path: ["query"], code: "bad_escape", message }]);
   }
@@ -129,7 +129,7 @@ export function refuseIdempotencyKey(request: FastifyRequest, cure: string): voi
 export const integerInput = (min: number, max: number) =>
   z
     .string()
-    .regex(/^(0|[1-9]\d{0,15})$/, "expected an integer of digits only")
+    .regex(/^(0|[1-9]\d{0,15})$/, "expected an integer of 1 to 16 digits, without leading zeros")
     .transform(Number)
     .pipe(z.int().min(min).max(max))
     .meta({ type: "integer", minimum: min, maximum: max });
@@ -194,9 +194,8 @@ function invalid(code: string, message: string): InvalidError {
 }
 
 /**
- * Refuses a JSON text with too many fields or values. Counts commas and opening brackets: a
- * text has at most one value more than it has such characters. Stops counting when a limit is
- * exceeded.
+ * Refuses a JSON text with too many fields or values. Counts commas and opening brackets, because
+ * their number plus one is the maximum number of values. Stops counting when a limit is exceeded.
  *
  * @throws {InvalidError} `too_many_fields` or `too_many_values`
  */
@@ -232,7 +231,8 @@ function inexactNumbers(text: string): Issue[] {
     const source = context?.source;
     if (typeof value === "number" && source !== undefined && !/^-?\d+$/.test(source)) {
       const path = [Array.isArray(this) ? Number(key) : key];
-      const message = `expected an integer of digits only, found ${source.slice(0, 40)}`;
+      const found = source.slice(0, 40);
+      const message = `expected an integer without a fraction or exponent, found ${found}`;
       issues.push({ path, code: "not_an_integer", message });
     }
     return value;

@@ -29,9 +29,9 @@ export type Limits = {
    */
   headersMsMax: number;
   /**
-   * The maximum number of open connections, including idle connections. A new connection above the
-   * limit closes up to 1 % of the connections: the connections that have waited longest for their
-   * clients.
+   * The maximum number of open connections, including idle connections. If a new connection exceeds
+   * the limit, the server closes up to 1 % of the connections. It chooses the connections that have
+   * waited longest for their clients.
    */
   connectionsMax: number;
   /** The maximum size of the cache of verified records for lookups, in bytes. */
@@ -81,8 +81,8 @@ export type EventLimits = {
    */
   pingMs: number;
   /**
-   * The server continues to read an address's status for this time after its last stream closes.
-   * The client may reconnect in this time.
+   * How long the server still reads an address's status after the last stream of the address has
+   * closed. The client may reconnect in this time.
    */
   lingerMs: number;
 };

@@ -28,7 +28,7 @@ test("GET /metrics returns 500 and logs the error if a metric cannot be read", a
   assert.match(logged.join(""), /the secret reason/);
 });
 
-test("metrics show how long calls to a rate-limited provider are paused", async (t) => {
+test("metrics show the remaining pause of calls to a rate-limited provider", async (t) => {
   const provider = createServer((_, response) => {
     response.writeHead(429, { "retry-after": "86400" }).end();
   });

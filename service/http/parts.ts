@@ -53,8 +53,8 @@ export type Parts = {
   /** Restricts the hosts to which webhooks can be sent. `any` is for development. */
   webhookTargets?: "public" | "any";
   /**
-   * The proxies whose `X-Forwarded-For` header is trusted. If absent, the client's IP address is
-   * the address of the connection.
+   * The proxies whose `X-Forwarded-For` header is trusted. If this field is absent, the
+   * connection's address is used as the client's IP address.
    */
   trustedProxies?: string | undefined;
   limits: Limits;

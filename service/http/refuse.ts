@@ -62,9 +62,9 @@ const restBytesMax = 8 * 2 ** 20;
  * these clients would get a connection reset.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
-  // If the client sent `Connection: close`, Node would close the connection directly after the
-  // response. This function prevents that, and closes the connection at the end of the request's
-  // body.
+  // By default, Node closes the connection directly after the response if the client sent
+  // `Connection: close`. This function prevents that, and closes the connection at the end of the
+  // request's body.
   if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
   reply.raw.shouldKeepAlive = true;
@@ -81,7 +81,7 @@ export function refuseExpectation(request: IncomingMessage, response: ServerResp
   refuseRaw(
     response,
     "expectation_failed",
-    `expected no Expect header or Expect: 100-continue, found ${found}`,
+    `expected Expect: 100-continue or no Expect header, found ${found}`,
   );
 }
 
@@ -137,7 +137,7 @@ export const answerClientError = ({ headersMsMax }: Pick<Limits, "headersMsMax">
 };
 
 /**
- * Refuses CONNECT requests, because Node would close the connection without a response.
+ * Refuses CONNECT requests. Otherwise, Node would close the connection without a response.
  *
  * @param allow the value of the `Allow` header, which lists all methods that the server supports
  */

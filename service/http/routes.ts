@@ -61,7 +61,8 @@ export function mount(
 }
 
 /**
- * Returns all methods that a path with routes for `methods` accepts, including HEAD and OPTIONS.
+ * Returns all methods of a path. `methods` contains the methods of its routes. GET includes HEAD,
+ * and OPTIONS is added.
  */
 export const allowedMethods = (methods: readonly string[]): string[] => [
   ...methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)),

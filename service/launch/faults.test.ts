@@ -39,7 +39,7 @@ describe("a refused launch", () => {
     writeFileSync(journalPath(chain), JSON.stringify({ ...state, wallet: other }));
     await assert.rejects(
       runLaunch(chain).done,
-      new RegExp(`by the wallet ${other}, but the key belongs to ${chain.wallet}`),
+      new RegExp(`by the wallet ${other}, but .* by the wallet ${chain.wallet}: use the same`),
     );
   });
 });
@@ -71,7 +71,7 @@ describe("a launch executes exactly once", () => {
     assert.equal(await countSent(chain), sent.length, "each transaction once");
   }
 
-  test("although an endpoint returns receipts late", async (t) => {
+  test("even if an endpoint returns receipts late", async (t) => {
     const chain = await startChain(t);
     let requests = 0;
     chain.watch(async ({ method }, forward, index) =>
@@ -83,7 +83,7 @@ describe("a launch executes exactly once", () => {
     assert.ok(requests >= 20, `${requests}`);
   });
 
-  test("although an endpoint fails for a while", onlyLong, async (t) => {
+  test("even if an endpoint fails for a while", onlyLong, async (t) => {
     const chain = await startChain(t);
     const { pay } = chain;
     let failures = 0;
@@ -101,7 +101,7 @@ describe("a launch executes exactly once", () => {
     assert.equal(await countSent(chain), 8);
   });
 
-  test("although one endpoint refuses all transactions", async (t) => {
+  test("even if one endpoint refuses all transactions", async (t) => {
     const chain = await startChain(t);
     const indexes: number[] = [];
     chain.watch(async ({ method }, forward, index) => {
@@ -113,7 +113,7 @@ describe("a launch executes exactly once", () => {
     assert.equal(indexes.filter((index) => index === 1).length, 9, "the keyless one, and eight");
   });
 
-  test("although one of two endpoints returns false receipts", async (t) => {
+  test("even if one of two endpoints returns false receipts", async (t) => {
     const chain = await startChain(t);
     const sent: string[] = [];
     let lies = 0;
@@ -137,7 +137,7 @@ describe("a launch executes exactly once", () => {
     ["the third transaction", 3],
   ] as const) {
     test(
-      `although a node mined ${what} but returned an error for it`,
+      `even if a node returns an error after it mined ${what}`,
       counted === 1 ? {} : onlyLong,
       async (t) => {
         const chain = await startChain(t);

@@ -45,7 +45,7 @@ export type Journal = {
 /**
  * Reads the journal from `file`, or starts a new journal if the file does not exist.
  *
- * @throws an error with both wallets if the file belongs to another key
+ * @throws an error if the file belongs to another launch
  */
 export async function openJournal(
   file: string,
@@ -63,7 +63,8 @@ export async function openJournal(
   if (state.wallet !== wallet || state.chainId !== chainId) {
     throw new Error(
       `${file} belongs to a launch on chain ${state.chainId} by the wallet ${state.wallet}, but ` +
-        `the key belongs to ${wallet}: use the key of that wallet, or move the file to start again`,
+        `this launch is on chain ${chainId} by the wallet ${wallet}: use the same chain and key, ` +
+        "or move the file to start again",
     );
   }
   return journal;

@@ -33,10 +33,10 @@ function start({ env, keyFile }: BareChain, more: Record<string, string> = {}): 
 }
 
 /**
- * Starts the command, and kills it while it sends the transaction after the first `through` ones.
- * If `isAfter`, the node receives this transaction, but the command does not receive the response.
- * Otherwise, the node never receives the transaction. Returns false if the command sends no such
- * transaction, because it ends or waits for the payment.
+ * Starts the command, lets it send `through` transactions, and kills it while it sends the next
+ * one. If `isAfter`, the node receives the next transaction, but the command does not receive the
+ * response. Otherwise, the node never receives the next transaction. Returns false if the command
+ * ends or waits for the payment before it sends the next transaction.
  */
 async function killAtSend(chain: BareChain, isAfter: boolean, through: number): Promise<boolean> {
   const child = start(chain);
@@ -69,7 +69,7 @@ async function killAtSend(chain: BareChain, isAfter: boolean, through: number): 
   return isKilled;
 }
 
-test("a launch that is killed twice sends no transaction twice", async (t) => {
+test("a launch sends no transaction twice, even if killed twice", async (t) => {
   const chain = await startChain(t);
   assert.ok(await killAtSend(chain, false, 1));
   assert.ok(await killAtSend(chain, true, 1));
@@ -78,7 +78,7 @@ test("a launch that is killed twice sends no transaction twice", async (t) => {
   assert.equal(journalOf(chain).sent.filter(({ mined }) => mined?.succeeded).length, 8);
 });
 
-test("a launch repeats no transaction, even if it is killed at each send", onlyLong, async (t) => {
+test("a launch sends no transaction twice, even if killed at every send", onlyLong, async (t) => {
   const chain = await startChain(t);
   let kills = 0;
   let isPaid = false;

@@ -1,5 +1,5 @@
-// Tests launches on chains without our contracts. Covers checks before any coin is spent, the cost
-// estimate, and the proof of the payment.
+// Tests launches on chains without our contracts. Covers the cost estimate, the proof of the
+// payment, and the checks before any coin is spent.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -155,8 +155,8 @@ describe("a launch", () => {
     const ratio = Number(planned.cost.estimatedWei) / Number(spent);
     t.diagnostic(`estimated ${planned.cost.estimatedWei} wei, spent ${spent} wei: ${ratio}`);
     assert.ok(ratio > 0.9 && ratio < 1.1, `${ratio}`);
-    // Most of the cost is for funding the deployer, which has a fixed price. So the test also
-    // compares the gas costs.
+    // Most of the cost is the fixed amount that funds the deployer. So the test also compares the
+    // gas costs.
     const { fundingWei } = deterministicDeployer;
     const gasRatio =
       Number(BigInt(planned.cost.estimatedWei) - fundingWei) / Number(spent - fundingWei);
@@ -170,7 +170,7 @@ describe("a launch", () => {
     assert.ok(margin > gasMargin * 1.2 - 1e-6, `${margin}`);
     assert.equal(parseEther(launched.spent), spent);
     // The eight transactions: the deployer's funding, the factory, five other contracts, and the
-    // execution. The payment is a transaction from the payer.
+    // execution. The payment is not counted, because the payer sends it.
     assert.equal(await countSent(chain), 8);
 
     assert.equal(launched.outcome, "executed");

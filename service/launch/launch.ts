@@ -310,8 +310,8 @@ function explainRejection(error: unknown, address: Hex): unknown {
 }
 
 /**
- * Creates a proof of the outcome at blocks on which a quorum of endpoints agrees. Verifies the
- * proof and writes it to a file.
+ * Creates a proof of the outcome and writes the proof to a file. Verifies the proof with the hashes
+ * of blocks on which a quorum of endpoints agrees.
  */
 async function proveOutcome(run: Launch, record: AddressRecord) {
   const { rpcs, quorum, journal, config, chain, report, pollMs } = run;

@@ -58,7 +58,7 @@ const expirySeconds = 86_400;
 
 /**
  * Finds the chain in the chains file.
- * @throws if the chain is missing (with the chains' names), or if an endpoint's URL is invalid
+ * @throws if the file does not contain the chain, or if an endpoint's URL is invalid
  */
 export function findChain(config: Config, { chainName, rpcUrls }: LaunchOptions): Chain {
   const chains = readChains(config.chainsFile);
@@ -159,7 +159,7 @@ export async function newIntent({ chain, config, wallet, rpcs }: Launch): Promis
   };
 }
 
-/** Returns the status of the record's address on which a quorum of the endpoints agrees. */
+/** Returns the status that a quorum of endpoints reports for the record's address. */
 export async function readState({ chain, rpcs, quorum }: Launch, record: AddressRecord) {
   const agreed = await blockHashOf(rpcs, { quorum, chainId: chain.chainId });
   return readAgreed(record, agreed, { rpcs, quorum });

@@ -91,7 +91,7 @@ describe("a launch that is repeated after a reorganization", () => {
     });
   }
 
-  test("accepts a transaction that was mined instead of its replacement", async (t) => {
+  test("continues if the original transaction was mined, but not its replacement", async (t) => {
     const { chain, undo } = await startChain(t);
     const { client } = chain;
     await client.setAutomine(false);

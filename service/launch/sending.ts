@@ -1,10 +1,10 @@
 // Sends a launch's transactions, and waits until they are mined. Sends a transaction again if the
 // endpoint has lost it. Raises the fee (sign.ts) if the transaction is not mined.
 //
-// No step takes effect twice. Each transaction uses the nonce after the newest mined transaction.
-// All pending transactions have the same nonce, so at most one can be mined. The launch does not
-// repeat a successful transaction with the same recipient, value, and calldata. Otherwise, an
-// endpoint that lags behind could cause the launch to repeat a step.
+// No step takes effect twice. The nonce of each transaction is one higher than the nonce of the
+// newest mined transaction. All pending transactions have the same nonce, so at most one can be
+// mined. The launch does not repeat a successful transaction with the same recipient, value, and
+// calldata. Otherwise, an endpoint that lags behind could cause the launch to repeat a step.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
@@ -50,7 +50,7 @@ export type Sending = Signing & {
  */
 class NonceTaken extends StepError {}
 
-/** Thrown if the endpoints refuse a transaction, so that it is probably not in any mempool. */
+/** Thrown if the endpoints refuse a transaction, which is then probably not in any mempool. */
 class SendRefused extends CallRefused {}
 class NotSent extends StepError {}
 
@@ -133,7 +133,7 @@ async function sendKeyless(sending: Sending, raw: Hex): Promise<Hex> {
 /** The number of polls before the first progress message. Later messages follow every minute. */
 const quietPolls = 10;
 const pollsPerLine = 30;
-/** The maximum number of polls (one hour). */
+/** The maximum number of polls, which take one hour in total. */
 const pollsMax = 1_800;
 /** The step fails after this number of consecutive refusals of a transaction. */
 const refusalsMax = 3;
@@ -310,9 +310,10 @@ const removed =
 
 /**
  * Reads the receipts of all stored transactions again, because a reorganization may have removed a
- * transaction. Waits for the transactions that are in a mempool, in the order of their nonces. If
- * all transactions with a nonce are lost, later nonces cannot be mined. The function does not wait
- * for later nonces. A later step sends a lost transaction again if it is still needed.
+ * transaction. Waits for the transactions that are in a mempool, in the order of their nonces. If a
+ * nonce has no transaction left, transactions with later nonces cannot be mined. The function does
+ * not wait for these transactions. A later step sends a lost transaction again if it is still
+ * needed.
  */
 export async function settleSent(sending: Sending): Promise<void> {
   const { journal, report } = sending;

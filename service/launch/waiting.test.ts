@@ -1,5 +1,5 @@
-// Tests launches whose chain stops mining or becomes more expensive, or whose key another program
-// also uses.
+// Tests launches during which the chain stops mining or its fees rise. Also tests launches whose
+// key is used by another program.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -41,7 +41,7 @@ const nextSend = (chain: BareChain, wanted: (raw: Hex) => boolean) =>
 
 /**
  * Asserts that the launch succeeds, and that all transactions in the journal are mined. Also
- * asserts that the wallet has sent only these transactions and `others` additional ones.
+ * asserts that the number of other transactions from the wallet is `others`.
  */
 async function assertExecuted(
   chain: BareChain,
@@ -183,7 +183,7 @@ describe("a launch whose fee is too low", () => {
 describe("a launch whose key is used by another program", () => {
   const isExecution = (raw: Hex) => `${parseTransaction(raw).to}` === factoryAddress.toLowerCase();
 
-  test("stops with an error that names the other transaction", async (t) => {
+  test("stops with an error that names the other program's transaction", async (t) => {
     const chain = await startStopped(t);
     const run = runLaunch(chain);
     const [, own] = /^sending (0x\w+)/.exec(await run.prints(/^sending /))!;
@@ -200,7 +200,7 @@ describe("a launch whose key is used by another program", () => {
     await assertExecuted(chain, runLaunch(chain).done, 1);
   });
 
-  test("stops if the other transaction replaces the execution", onlyLong, async (t) => {
+  test("stops if the other program's transaction replaces the execution", onlyLong, async (t) => {
     const chain = await startBareChain();
     t.after(chain.stop);
     let isStopped = false;

@@ -39,7 +39,7 @@ export const recordCommands = ({ stdin, report }: Terminal): Command[] => [
   },
   {
     words: "import",
-    does: "Saves the records from stdin for the account with this email.",
+    does: "Reads records from stdin, and saves them for the account with this email.",
     options: { email: "E" },
     async run({ store }, { options }) {
       const account = await findAccount(store.db, { email: options.email as string });

@@ -29,7 +29,7 @@ const listFile = "records.jsonl";
 /**
  * `seq` is the position up to which the records have been copied. `corrupt` contains the addresses
  * of corrupt records up to this position. The next run tries to copy these records again. `bytes`
- * is the size of the file with all records when the note was written. If the file is larger after a
+ * is the size that `records.jsonl` had when this note was written. If the file is larger after a
  * crash, the writer truncates the file to this size.
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };

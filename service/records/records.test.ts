@@ -1,4 +1,4 @@
-// Tests export, import, mirror, backup, and copy to-postgres on SQLite and PostgreSQL.
+// Tests `export`, `import`, `mirror`, `backup`, and `copy to-postgres` on both databases.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -161,7 +161,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.equal((await admin(place, "export")).out, `${good}\n`);
     });
 
-    test("`mirror` writes new records to files that a client can look up", once, async () => {
+    test("`mirror` writes only new records, and a client can look them up", once, async () => {
       const place = await newPlace();
       const mirror = mkdtempSync(join(folder, "mirror-"));
       const first = await fill(place, 3, 1_700_000_000_000);

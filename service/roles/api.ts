@@ -15,7 +15,7 @@ import type { RoleParts } from "./parts.ts";
  * Opens the HTTP server. `listen` then starts to accept connections. `stop` drains the server, and
  * works even if `listen` has failed.
  *
- * @param draining aborts when the process begins to drain
+ * @param draining a signal that aborts when the process begins to drain
  */
 export async function openApi(config: Config, parts: RoleParts, draining: AbortSignal) {
   const labels = readLabels(config.labelsFile);

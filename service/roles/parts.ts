@@ -19,7 +19,9 @@ export type RoleParts = {
   keccak: Keccak;
   store: Store;
   chains: Chains;
-  /** Returns this process's status reader for a chain. The first call for a chain opens it. */
+  /**
+   * Returns this process's status reader for a chain. The first call for a chain opens the reader.
+   */
   statusReader: (chainId: number) => StatusReader;
   chainLoop: (chainId: number) => ChainLoop;
 };

@@ -23,8 +23,8 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
     stops.push(() => store.close());
     const parts = await openParts(store, config, log);
     stops.push(() => parts.chains.close());
-    // Signals are handled before requests, because an unhandled signal ends the process
-    // immediately.
+    // The signal handlers are installed before the servers start, because an unhandled signal ends
+    // the process immediately.
     stopOnSignal(stops, draining, log);
     stops.push(await startMetrics(parts.metrics, config, log));
     if (api) {
@@ -36,7 +36,8 @@ export async function startRoles(config: Config, log: Logger): Promise<void> {
       stops.push(executor.startExecutorRole(config, parts).stop);
     }
   } catch (error) {
-    // Closes the database, because Node can crash if it exits while a store's thread is starting.
+    // Node can crash if it exits while a store's thread is starting, so the database is closed
+    // first.
     await stopAll(stops, log);
     throw error;
   }

@@ -51,7 +51,7 @@ export function deriveRequested({ terms, amount }: { terms: Uint8Array; amount: 
 }
 
 /**
- * Converts a reference to lower case for searches. The databases do not convert references, because
+ * Converts a reference to lowercase for searches. The databases do not convert references, because
  * SQLite and PostgreSQL convert some letters differently.
  */
 export const foldReference = (reference: string): string => reference.toLowerCase();

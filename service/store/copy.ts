@@ -1,6 +1,6 @@
 // Copies a server's SQLite file to an empty PostgreSQL database, which several servers can share.
-// Verifies that the terms of each record derive its address, before and after the copy. All tables
-// are copied in one transaction.
+// Before and after the copy, verifies that each record's address is the one derived from its terms.
+// All tables are copied in one transaction.
 
 import type Database from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
@@ -21,7 +21,7 @@ export type Copied = { rows: Record<string, number>; recordsProved: number };
 /**
  * @param file the path of a SQLite database that no server uses
  * @param target an empty PostgreSQL database
- * @param prove throws an error if the terms do not derive the address (20 bytes)
+ * @param prove throws an error if `address` (20 bytes) is not the one derived from `terms`
  * @throws if the versions differ, `target` has data, or a record does not match its address
  */
 export async function copyToPostgres(

@@ -58,8 +58,8 @@ function writeJson(addresses: readonly Hex[]): string {
 }
 
 /**
- * The first account that created an address. The intent expires after `expirationSeconds` (Unix
- * seconds).
+ * The first account that created an address. `expirationSeconds` is the intent's expiration time in
+ * Unix seconds.
  */
 export type FirstCreator = {
   address: Hex;
@@ -86,10 +86,7 @@ export async function findRecords(
   return rows.map((row) => ({ ...toCreator(row), terms: row.terms }));
 }
 
-/**
- * Finds the first account that created each of the `addresses` (lowercase). Returns a map whose
- * keys are the addresses.
- */
+/** Returns a map from each of the `addresses` (lowercase) to the account that created it first. */
 export async function findCreators(
   db: Kysely<Tables>,
   addresses: readonly Hex[],
@@ -191,8 +188,8 @@ export async function findNewestSeq(db: Kysely<Tables>): Promise<number> {
 }
 
 /**
- * Returns SQL that selects `seq`, `account_id`, and `address` of the chain's records that expire
- * after `expiredSeconds`. Selects only records after `seq`, up to and including `end`.
+ * Returns SQL for the chain's records that expire later than the time `expiredSeconds`. Selects
+ * only records after `seq`, up to and including `end`.
  */
 export const unexpired = (chainId: number, seq: number, end: number, expiredSeconds: number) =>
   sql`select seq, account_id, address from records
@@ -202,8 +199,8 @@ export const unexpired = (chainId: number, seq: number, end: number, expiredSeco
 export type RequestedTokens = { tokens: Hex[]; seq: number; isEnd: boolean };
 
 /**
- * Finds the tokens that intents on the chain request, in lowercase. Reads at most 1,000 records
- * after `seq`. Skips intents that expire at `expiredSeconds` or earlier.
+ * Finds the tokens that are requested by intents on the chain. The tokens are in lowercase. Reads
+ * at most 1,000 records after `seq`. Skips intents that expire at `expiredSeconds` or earlier.
  */
 export async function findRequestedTokens(
   db: Kysely<Tables>,

@@ -1,12 +1,12 @@
 // Finds the accounts that created an address (its owners), and the references that they set. The
 // first owner is a column of the address's record. Later owners are in a separate table. Only this
-// folder uses these tables directly. To join their own tables with these tables, other folders use
-// the SQL from this file.
+// folder uses these tables directly. Code in other folders uses the SQL from this file to join
+// these tables.
 //
 // A reference, such as an order number, is visible only to the account that set it. References from
 // client IDs are separate from references from API keys. A client ID is public, so any visitor of a
-// page can set such references. These references must not be mistaken for references from the
-// account's server. A reference is saved together with its record (save-functions.ts,
+// page can set a reference with the client ID. Such a reference must not be mistaken for one from
+// the account's server. A reference is saved together with its record (save-functions.ts,
 // sqlite/write-worker.ts).
 
 import { fromHex, type Hex, toHex } from "executable-address";
@@ -25,7 +25,7 @@ export const joinRecord = (account: Sql, address: Sql) =>
   sql`join records r on r.address = ${address}
     left join later_owners l on l.account_id = ${account} and l.address = ${address}`;
 
-/** Returns SQL for all records as `r`, with the account's rows in `later_owners` joined as `l`. */
+/** Returns SQL for all records (`r`), joined with the account's rows of `later_owners` (`l`). */
 export const recordsFor = (account: Sql) => sql`records r
     left join later_owners l on l.account_id = ${account} and l.address = r.address`;
 
@@ -37,8 +37,8 @@ export const createdAt = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.created_at else l.created_at end`;
 
 /**
- * Returns SQL that is 1 if the account created the address with its client ID. The query must
- * contain {@link joinRecord}.
+ * Returns an SQL expression that is 1 if the account used its client ID to create the address. The
+ * query must contain {@link joinRecord}.
  */
 const madeByClientId = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.by_client_id else l.by_client_id end`;
@@ -121,14 +121,13 @@ export function readNamed(row: { reference: string | null; by_client_id: number 
 /** All references, with the columns `account_id`, `address`, `reference`, and `created_at`. */
 export const references = sql`address_references`;
 
-/** Returns SQL that joins the account's reference for an address, if there is one, as `n`. */
+/** Returns SQL that left-joins the account's reference for an address as `n`. */
 export const joinReference = (account: Sql, address: Sql) =>
   sql`left join address_references n on n.account_id = ${account} and n.address = ${address}`;
 
 /**
- * Returns an SQL expression for the credential that set the account's reference for the address: 1
- * for a client ID, and otherwise 0. Without a reference, the expression shows the credential that
- * created the address.
+ * Returns an SQL expression that is 1 if the account set its reference for the address with a
+ * client ID, and otherwise 0. Without a reference, the credential that created the address counts.
  *
  * @param account SQL for the account's ID; the query must contain {@link joinRecord} and
  *   {@link joinReference}

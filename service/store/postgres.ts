@@ -2,8 +2,8 @@
 //
 // Simultaneous lookups share one query with `= any(…)`. Simultaneous create requests share one call
 // of `save_records` or `save_named_records`. Each call is a transaction with a single statement.
-// Lookups and create requests have their own connection pool, which lists and background work
-// cannot exhaust.
+// Lookups and create requests have their own connection pool, so that list requests and background
+// work cannot exhaust it.
 //
 // PostgreSQL can be stuck because of a lock, a disk, or a network that drops packets. So each wait
 // has two limits: one in the client (this service), and one in the PostgreSQL server. When a wait
@@ -49,8 +49,8 @@ const hotConnectionsMax = 6;
 const connectionsMax = 8;
 const connectMsMax = 3_000;
 /**
- * The maximum duration of a statement. Between two statements, a transaction can also be idle for
- * at most this time.
+ * The maximum duration of a statement. Also the maximum idle time between two statements of a
+ * transaction.
  */
 const statementMsMax = 10_000;
 /** The maximum duration of a migration's statement, such as the creation of a large index. */
@@ -169,8 +169,8 @@ function connect(url: string, { connectionsMax, msMax = statementMsMax }: PoolOp
     },
   });
   // When a connection breaks, its queries fail, and the pool replaces the connection. The listeners
-  // do nothing, but Node ends the process if an error event has no listener. The pool emits errors
-  // of idle clients only, so each client needs a listener too.
+  // do nothing, but Node ends the process if an error event has no listener. The pool emits only
+  // the errors of idle clients, so each client needs a listener too.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -297,7 +297,7 @@ async function save(
   }
 }
 
-/** Returns the query with the time limit of create requests and lookups. */
+/** Adds the time limit of create requests and lookups to a query. */
 const limited = <Query extends object>(query: Query) => ({ ...query, query_timeout: answerMsMax });
 
 /** Reads all keys of a group in one round trip. */
@@ -322,8 +322,8 @@ const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
   );
 
 /**
- * Converts any failure of a query to an UnavailableError. The outcome of a failed query is unknown,
- * so the service must not acknowledge a write.
+ * Converts any failure of a query to an UnavailableError. It is unknown whether a failed write took
+ * effect, so the service must not acknowledge the write.
  */
 async function available<Result>(query: Promise<Result>): Promise<Result> {
   try {

@@ -1,5 +1,6 @@
 // Decodes, verifies, and serializes records. A record is valid only if its terms are canonical and
-// derive its address. A create request and a lookup return the same JSON text, byte for byte.
+// its address is derived from its terms. A create request and a lookup return the same JSON text,
+// byte for byte.
 
 import {
   decodeTerms,
@@ -27,7 +28,7 @@ export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: Deco
     const derived = deriveAddress(terms, parts);
     if (Buffer.compare(address, derived) === 0) return intent;
     throw new Error(
-      `the stored terms derive the address 0x${Buffer.from(derived).toString("hex")}`,
+      `the address derived from the stored terms is 0x${Buffer.from(derived).toString("hex")}`,
     );
   } catch (cause) {
     throw notServed(address, cause);

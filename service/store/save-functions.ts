@@ -1,10 +1,10 @@
 // Saves records on PostgreSQL, each with its owner and its reference. The file
 // sqlite/write-worker.ts does the same on SQLite. Both are tested in store.test.ts.
 //
-// PostgreSQL runs the code as functions for two reasons. The first reason is that a function waits
-// for the lock, and its later statements see the rows that were committed meanwhile. A plain SQL
-// statement sees only the rows that were committed before it started. The second reason is that a
-// function needs a single round trip. With several round trips, a server that stopped between two
+// PostgreSQL runs the code as functions for two reasons. The first reason is the lock. After a
+// function has waited for the lock, its next statements see the rows that were committed during the
+// wait. A plain SQL statement sees only the rows that were committed before it started. The second
+// reason is that a function needs only one round trip. Otherwise, a server that stopped between two
 // round trips would block all other servers.
 
 import { sql } from "kysely";
@@ -20,8 +20,8 @@ const turnLock = 1;
  * Creates the functions `save_records` and `save_named_records`, for records without and with a
  * reference. Each function takes the columns of a group of records. The function returns a row for
  * each record that was not saved. The row contains the record's position in the group (starting at
- * 1) and the outcome. The outcome is `exists`, `other_terms`, or `held` with the address that has
- * the reference.
+ * 1) and the outcome: `exists`, `other_terms`, or `held`. For `held`, the row also contains the
+ * address that has the reference.
  *
  * Both functions hold the same lock until their transaction ends. All servers together therefore
  * save one group at a time. When the lock is released, the group's rows are visible. So a reader
@@ -34,8 +34,8 @@ export function saveFunctions(dialect: Dialect): TableStatement[] {
 
 /**
  * Inserts the whole group with one statement. If some addresses already exist, a second statement
- * adds the other accounts that created them to `later_owners`. A third statement finds addresses
- * that have other terms in the database.
+ * adds the record's account to `later_owners`. A third statement returns the records whose terms
+ * differ from the terms in the database.
  */
 const saveRecords = `
   create function save_records(bytea[], bytea[], bigint[], bytea[], text[], bigint[], text[],

@@ -1,7 +1,7 @@
 // The SQLite database, which one server uses. Operators' commands can use it at the same time.
 //
-// The main thread reads credentials, and the terms for status requests. Four other threads have
-// their own connections. A thread starts when it is first needed. Only writers wait for each other.
+// The main thread reads credentials and, for status requests, terms. Four other threads have their
+// own connections. A thread starts when it is first needed. Only writers wait for each other.
 // - write-worker.ts commits new records.
 // - read-worker.ts reads records for lookups.
 // - statement-worker.ts runs Kysely's statements.
@@ -45,8 +45,8 @@ const keysPerGroupMax = 16;
  */
 const lookupsPerGroupMax = 32;
 /**
- * The maximum number of unanswered groups in the reading thread: the current group and the next
- * one, so that the thread does not wait for its next group.
+ * The maximum number of groups that the reading thread has not answered. While the thread processes
+ * one group, the next one is already waiting.
  */
 const lookupGroupsMax = 2;
 
@@ -176,7 +176,7 @@ type RecordWriter = {
    * @throws {CorruptError}
    */
   save(row: NewRecord): Promise<SaveOutcome>;
-  /** Makes all pending and later saves fail. */
+  /** After this call, every save fails, including pending saves. */
   stopAcknowledging(error: unknown): void;
   /** @throws {UnavailableError} after a failure that requires a restart */
   assertAcknowledging(): void;

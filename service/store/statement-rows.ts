@@ -2,18 +2,18 @@
 
 /**
  * The maximum number of rows per statement or short transaction, by kind of row. While such a
- * statement runs, other statements may have to wait. On SQLite, all statements wait, except that
- * lookups never wait, and that create requests wait only for writes. On PostgreSQL, a statement
- * waits only if it needs the same rows. With 200,000 rows per table, such a statement takes less
- * than 10 ms for typical rows (bench/groups.ts). Other files define the limits that have other
+ * statement runs, other statements may have to wait. On SQLite, lookups never wait, and create
+ * requests wait only for writes. All other statements wait. On PostgreSQL, another statement waits
+ * only if both statements need the same rows. With 200,000 rows per table, such a statement takes
+ * less than 10 ms for typical rows (bench/groups.ts). Other files define the limits that have other
  * purposes.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */
   short: 100,
-  /** Rows in several indexes, and rows that each need several statements or additional rows. */
+  /** Rows in several indexes or tables, and rows that need several statements. */
   costly: 50,
-  /** Index entries that a search scans but mostly skips. */
+  /** Index entries that a search scans, although most entries do not match. */
   walked: 1_000,
   /**
    * Rows with an encoded intent (the column `terms`) of up to 24,576 bytes. On PostgreSQL, reading

@@ -45,8 +45,8 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
 };
 
 /**
- * The names of migrations of earlier versions, which must not change because existing databases
- * contain them.
+ * The names of the migrations of earlier versions. The names must not change, because existing
+ * databases contain them.
  */
 const earlierMigrations = [
   "accounts-2c77eb16",
@@ -122,7 +122,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       const found = await Promise.allSettled(addresses.map(store.findRecord));
       assert.ok(found[1]?.status === "rejected" && found[1].reason instanceof CorruptError);
       assert.match(found[1].reason.message, new RegExp(records[1]!.address.slice(2), "i"));
-      assert.match(causeOf(found[1].reason), /the stored terms derive the address 0x/);
+      assert.match(causeOf(found[1].reason), /the address derived from the stored terms is 0x/);
       for (const place of [0, 2]) {
         const each = found[place]!;
         assert.ok(each.status === "fulfilled");
@@ -166,7 +166,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("saves the creation time of each account that creates an address", async () => {
+    test("saves a separate creation time for each account of an address", async () => {
       const saved = row();
       await Promise.all([
         store.saveRecord(saved),
@@ -248,7 +248,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("replaces a client ID's reference with an API key's reference", async () => {
+    test("replaces a reference from a client ID with one from an API key", async () => {
       const saved = row();
       await store.saveRecord({ ...saved, isClientId: true, reference: "claim-7" });
       assert.equal(await store.saveRecord({ ...saved, reference: "order-7" }), "saved");
@@ -414,9 +414,9 @@ test("`findCreated` does not skip a record that PostgreSQL commits late", async 
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
-  // This transaction inserts the address of `held`. The test then saves `first` and `held`
-  // simultaneously. The store assigns a `seq` to `first`, but has to wait for this transaction to
-  // save `held`.
+  // The transaction `blocker` inserts the address of `held`. The test then saves `first` and `held`
+  // simultaneously. The store assigns a `seq` to `first`, but cannot save `held` until `blocker`
+  // ends.
   const blocker = await one.db.startTransaction().execute();
   const { chainId, expirationSeconds, ...columns } = deriveColumns(held.terms);
   const times = { created_at: 1, expires_at: expirationSeconds };

@@ -29,9 +29,11 @@ export type NewRecord = {
  * The outcome of a save. If the outcome is not `saved`, nothing was stored.
  *
  * - `usedBy`: the account already uses the reference for another address. `usedBy` contains this
- *   address (20 bytes). References that were set with the other kind of credential are ignored.
- * - `exists`: a client ID set a reference, but the account had already created the address without
- *   it. A client ID is public, so it can set a reference only when it creates the address.
+ *   address (20 bytes). API keys and client IDs have separate references, and only references of
+ *   the same kind count.
+ * - `exists`: a request with a client ID had a reference, but the account had already created the
+ *   address without this reference. A client ID is public, so it can set a reference only when it
+ *   creates the address.
  */
 export type SaveOutcome = "saved" | "exists" | { usedBy: Uint8Array };
 
@@ -44,8 +46,8 @@ export type Store = {
   /**
    * Saves the record, its owner, and its reference, and resolves when all three are durable.
    * Simultaneous calls share a commit, and fail together. The call is idempotent: a repeated call
-   * changes neither the intent nor the time of the first creation. An API key replaces the
-   * account's earlier reference for the address.
+   * changes neither the intent nor the time of the first creation. A call with an API key replaces
+   * the account's earlier reference for the address.
    * @throws {UnavailableError} if it is unknown whether the commit is durable
    * @throws {CorruptError} if the database has other terms for this address
    */
@@ -53,7 +55,7 @@ export type Store = {
 
   /**
    * Returns the unverified terms of an address (20 bytes). The caller must check that the address
-   * derives from the terms.
+   * is the one derived from the terms.
    * @throws {UnavailableError} if the database does not answer
    */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
@@ -62,7 +64,7 @@ export type Store = {
    * Verifies the record of an address (20 bytes). Returns the JSON text that the create request
    * returned.
    * @throws {UnavailableError} if the database does not answer
-   * @throws {CorruptError} if the stored terms do not derive the address
+   * @throws {CorruptError} if `address` is not the one derived from the stored terms
    */
   findRecord(address: Uint8Array): Promise<string | undefined>;
 
@@ -75,7 +77,7 @@ export type Store = {
 
   /**
    * Runs a prepared statement and returns its rows. A connection prepares each statement only once,
-   * by its name. Only PostgreSQL has this function.
+   * by its name. Only the PostgreSQL store has this method.
    * @throws {UnavailableError}
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;

@@ -12,9 +12,9 @@ export interface Tables {
   /** The migrations that have run. A migration's name contains a digest of its statements. */
   migrations: { name: string; applied_at: number };
   /**
-   * `seq` numbers the records in the order in which they were committed. `address` has 20 bytes.
-   * The columns from `chain_id` to `expires_at` are derived from `terms` (columns.ts). `account_id`
-   * is the first account that created the address. `created_at` is the time of this creation.
+   * `seq` increases in the order in which records are committed. `address` has 20 bytes. The
+   * columns from `chain_id` to `expires_at` are derived from `terms` (columns.ts). `account_id` is
+   * the first account that created the address. `created_at` is the time of this creation.
    * `by_client_id` is 1 if the account used its client ID, which is public.
    */
   records: {
@@ -29,7 +29,7 @@ export interface Tables {
     created_at: number;
     by_client_id: Generated<number>;
   };
-  /** The accounts that created an address, except the first account. */
+  /** For each address, the accounts that created it after the first account did. */
   later_owners: Owner & { by_client_id: number };
   /** A view of all accounts that created an address, each with the time of the first creation. */
   owners: Owner;
@@ -37,7 +37,7 @@ export interface Tables {
    * The references that accounts have set for addresses. An account has at most one reference for
    * an address. `created_at` is the time at which the account created the address. `is_again` is 1
    * if the request had `again=true`. The account may then use the same reference for several
-   * addresses. `folded` is the reference in lower case, for searches.
+   * addresses. `folded` is the reference in lowercase, for searches.
    */
   address_references: {
     account_id: string;
@@ -80,9 +80,9 @@ export function statements(dialect: Dialect): TableStatement[] {
 }
 
 /**
- * Returns the statements that create the table of references. The statements are part of the
- * migration of the events folder. The statements cannot move, because a move would change the
- * migrations' names, which existing databases contain.
+ * Returns the statements that create the table of references. A migration of service/events runs
+ * the statements. A move to another folder would change the migrations' names, which existing
+ * databases contain.
  */
 export function referenceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");

@@ -54,8 +54,8 @@ export async function openEvents(dialect: Dialect) {
     },
   });
   /**
-   * Saves the newest block as the newest anchor, like the service after it has read the chain.
-   * First removes all data from blocks that a reorganization removed.
+   * Saves the newest block as the newest anchor, as the service does after it has read the chain.
+   * First deletes all data about blocks that a reorganization removed.
    */
   const follow = async () => {
     const { db } = store;

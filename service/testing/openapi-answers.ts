@@ -50,8 +50,8 @@ export function checkAnswers(service: TestApp) {
   }
 
   /**
-   * Sends requests until the service refuses a request with 429. The limit refills while the test
-   * sends requests, so a slow service reaches it later.
+   * Sends requests until the service refuses a request with 429. The limit refills meanwhile, so
+   * the test must send more requests if the service is slow.
    */
   async function expectLimit(path: string, request: Request & { method: "GET" | "POST" }) {
     for (let time = 0; time < 50; time++) {

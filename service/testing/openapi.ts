@@ -34,9 +34,8 @@ const text = readFileSync(new URL("../../spec/openapi.json", import.meta.url), "
 export const document: Document = JSON.parse(text);
 
 /**
- * A copy of the document that does not allow undocumented fields. The document allows undocumented
- * fields, so that clients accept new fields. Responses in tests must not contain undocumented
- * fields.
+ * A copy of the document for responses in tests, which must not contain undocumented fields. The
+ * original document allows undocumented fields, so that clients accept new fields.
  */
 const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);

@@ -191,8 +191,8 @@ function makeTemplate(bin: string, parent: string, user: User, template: string)
     throw new Error(`initdb failed: ${error?.message ?? stderr}`);
   }
   mkdirSync(cache, { recursive: true });
-  // A rename works only within one file system, and `parent` may be in memory. So the files are
-  // first copied to the folder that will contain `template`.
+  // `parent` may be on a different file system, and a rename works only within one file system. So
+  // the files are first copied to the folder that will contain `template`.
   const beside = mkdtempSync(`${template}-`);
   execFileSync("cp", ["-Rp", data, passwordFile, beside]);
   try {

@@ -60,7 +60,8 @@ describe("the operator's commands for webhooks", () => {
   test("refuse `webhook replay` unless it has either an event or a valid time range", async () => {
     const { options } = await hooked();
     const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
-    const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
+    const wanted =
+      "--event ID, or --from TIME and --until LATER_TIME (such as 2026-11-22T06:00:00Z)";
     for (const [which, found] of [
       [{}, "none of them"],
       [{ from }, `--from ${from}`],
@@ -87,7 +88,7 @@ describe("the operator's commands for webhooks", () => {
     }
   });
 
-  test("list, pause, rotate, replay, and remove an endpoint", async () => {
+  test("list, pause, resume, and remove endpoints, rotate secrets, and replay events", async () => {
     const { options, secret } = await hooked();
     await run("pause", options);
     assert.equal((await run("list", options)).endpoints[0].state, "paused");

@@ -57,14 +57,14 @@ const ofEndpoints = (targets: Targets): Command[] => [
   })),
   {
     words: "webhook rotate",
-    does: "Creates a new secret for an endpoint. The old secret also signs for 24 hours.",
+    does: "Creates a new secret for an endpoint. For 24 hours, both secrets sign each event.",
     options: endpoint,
     run: async ({ store: { db } }, { options }) =>
       assertDone(options, await rotateSecret(db, options.account!, options.endpoint!, operator())),
   },
   {
     words: "webhook rotate-key",
-    does: "Creates a new signing key of the service. The old key also signs for 24 hours.",
+    does: "Creates a new signing key of the service. For 24 hours, both keys sign each event.",
     run: async ({ store: { db } }) => ({
       publicKeys: (await rotateSigningKey(db, Date.now())).map(shownKey),
     }),
@@ -148,7 +148,7 @@ function parseReplayed({ event, from, until }: Given["options"]): WhichEvents {
   if (event === undefined && fromMs < untilMs) return { fromMs, untilMs };
   const given = Object.entries({ event, from, until }).filter(([, text]) => text !== undefined);
   const found = given.map(([name, text]) => `--${name} ${text}`).join(" ") || "none of them";
-  const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
+  const wanted = "--event ID, or --from TIME and --until LATER_TIME (such as 2026-11-22T06:00:00Z)";
   throw new Error(`expected ${wanted}, found ${found}`);
 }
 

@@ -67,7 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ({ state }) => state === "delivered" || state === "failed",
       );
 
-    test("sends only the subscribed event types of the endpoint's own account", async () => {
+    test("sends only events of the endpoint's account and of subscribed types", async () => {
       const receiver = await receive();
       const [mine, other] = [await newAccount(store), await newAccount(store)];
       const hook = await addHook(store, mine, receiver.url, ["address.executed"]);
@@ -307,7 +307,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await receiver.close();
     });
 
-    test("sends tests and replays, and keeps the ID of a replayed event", async () => {
+    test("sends test events, and replays events with the same ID", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);

@@ -112,7 +112,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
         await pruneDeliveries(db, prunedAtMs);
       }
     } catch (error) {
-      logFault("claiming deliveries failed; it will be retried", error);
+      logFault("deliveries could not be claimed; the service will try again", error);
       waitMs = faultMs;
     }
     await sleep(waitMs, undefined, { signal }).catch(() => {});

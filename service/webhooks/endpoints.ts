@@ -242,7 +242,7 @@ function change(
 /**
  * When the pause of an endpoint ends, sets the due times of its waiting deliveries to now. One call
  * changes only a limited number of deliveries. If more deliveries are waiting, sets `streak` as if
- * the endpoint had an outage. The next success ends this outage, and makes more deliveries due.
+ * there were an outage. The next success then ends the outage, and makes more deliveries due.
  */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);

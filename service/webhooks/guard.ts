@@ -31,8 +31,8 @@ export const urlCharactersMax = 500;
 const global6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Returns whether the address is public. To ipaddr.js, an address is `unicast` if it is not in
- * IANA's special-purpose registries.
+ * Returns whether the address is public. The library ipaddr.js calls an address `unicast` if it is
+ * not in IANA's special-purpose registries.
  * @param address without brackets or zone
  */
 export function isPublic(address: string): boolean {

@@ -1,8 +1,8 @@
 // Tests how the lanes protect a good endpoint from the endpoints of hostile accounts. The loop of
-// this test shares the free slots of each lane as deliver.ts does, but on a simulated clock and
-// without a database. There are 100 hostile accounts with 1,000 endpoints in total, or 1,000
-// hostile accounts with 2,000 endpoints. TESTS=long simulates each kind of hostile endpoint, and
-// twelve random mixes, for 30 seconds each.
+// this test distributes the free slots of each lane like deliver.ts, but uses a simulated clock and
+// no database. There are 100 hostile accounts with 1,000 endpoints in total, or 1,000 hostile
+// accounts with 2,000 endpoints. TESTS=long simulates each kind of hostile endpoint, and twelve
+// random mixes, for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -65,8 +65,7 @@ type Arrivals = { everyMs: number; count: number; fromMs?: number };
 /**
  * Simulates the deliveries to `mine` and the `others`.
  *
- * @returns the milliseconds until the response of each delivery of `mine`, or until the end of the
- * simulation
+ * @returns for each delivery to `mine`, the milliseconds until the response or the simulation's end
  */
 function deliver(
   mine: Endpoint,
@@ -138,7 +137,7 @@ const crowd = (mix: readonly Behaviour[], accounts = 100, endpoints = 1_000) =>
     endpoint(`e${i}`, `a${i % accounts}`, mix[i % mix.length]!),
   );
 
-/** Returns an endpoint that responds well, and is in the fast lane from the start. */
+/** Returns an endpoint that always responds well and starts in the fast lane. */
 const earned = () => ({
   ...endpoint("mine", "me", () => good),
   laneState: { lane: fastLane, streak: 3, barredUntilMs: 0 } as const,
@@ -162,20 +161,20 @@ if (isLong) {
 }
 const seconds = isLong ? 30 : 20;
 
-describe("the webhook lanes, shared with 1,000 endpoints of 100 other accounts", () => {
+describe("the webhook lanes with 1,000 hostile endpoints of 100 accounts", () => {
   for (const [name, mix] of mixes) {
     for (const [kind, arrivals] of [
-      ["1 event per 0.5 s", { everyMs: 500, count: 1 }],
-      ["20 events per 5 s", { everyMs: 5_000, count: 20 }],
+      ["a good endpoint with 1 event per 0.5 s", { everyMs: 500, count: 1 }],
+      ["a good endpoint with 20 events per 5 s", { everyMs: 5_000, count: 20 }],
     ] as const)
-      test(`at most double the p99 delay of a good endpoint (${kind}) if others ${name}`, () => {
+      test(`give ${kind} at most twice its usual p99 delay if hostile ones ${name}`, () => {
         const alone = p99(deliver(earned(), arrivals, []));
         const beside = deliver(earned(), arrivals, crowd(mix));
         assert.ok(beside.length >= (seconds * 1_900 * arrivals.count) / arrivals.everyMs / 2);
         assert.ok(p99(beside) <= 2 * alone, `${p99(beside)} ms, alone ${alone} ms`);
       });
 
-    test(`serve an endpoint with 1.2 s latency within 3 s if the others ${name}`, () => {
+    test(`serve a slow endpoint within 3 s if the hostile ones ${name}`, () => {
       for (const fromMs of [0, 500, 1_000, 1_500]) {
         const mine = endpoint("mine", "me", () => slow);
         const waits = deliver(mine, { everyMs: 2_000, count: 1, fromMs }, crowd(mix));
@@ -184,7 +183,7 @@ describe("the webhook lanes, shared with 1,000 endpoints of 100 other accounts",
       }
     });
 
-    test(`serve a new endpoint within 3 s if the others ${name}`, () => {
+    test(`serve a new endpoint within 3 s if the hostile ones ${name}`, () => {
       for (const fromMs of [700, 1_900, 3_100, 4_300]) {
         const mine = endpoint("mine", "me", () => good);
         const waits = deliver(mine, { everyMs: 10_000, count: 1, fromMs }, crowd(mix));
@@ -226,7 +225,7 @@ describe("the rules that limit the slots of each account", () => {
     });
 
   for (const kind of ["slow", "fresh"] as const)
-    test(`control: with unlimited lane changes, ${kind} endpoints wait too long`, control, () => {
+    test(`control: ${kind} endpoints wait too long if others switch lanes freely`, control, () => {
       const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
       const waitMs = longest[kind](hanging, { ...threeLanes, mayChangeLane: () => true });
       assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);

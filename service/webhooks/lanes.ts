@@ -32,7 +32,7 @@ export type Lane = (typeof allLanes)[number];
  */
 export type Rule = {
   /**
-   * The maximum number of pending requests (slots) in each lane, in total and for each endpoint.
+   * The slots of each lane: the maximum number of its pending requests, in total and per endpoint.
    */
   slots: Record<Lane, { all: number; endpoint: number }>;
   nextLaneState: typeof nextLaneState;
@@ -140,15 +140,18 @@ function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used
   );
 }
 
-/** @param load the account's number of slots now, plus its recent average */
+/**
+ * @param load the number of slots that the account uses now, plus the average number that it used
+ *   recently
+ */
 const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
 
 /**
  * Returns whether a request may move from the fast lane to the slow lane. Without this rule, a
  * hundred accounts could overload the slow lane. Their endpoints would respond quickly until they
  * are in the fast lane, and then hang. All their requests would then move to the slow lane, so slow
- * and new endpoints would wait more than 3 s (lanes.test.ts, "if others switch lanes freely"). If
- * moved requests occupied no slots, nothing would limit the number of these requests.
+ * and new endpoints would wait more than 3 s (lanes.test.ts, "if others switch lanes freely").
+ * Moved requests occupy slots, because nothing else would limit their number.
  */
 const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(slowLane, slow, accountId, used);

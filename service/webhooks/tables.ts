@@ -33,9 +33,9 @@ declare module "../store/tables.ts" {
     /**
      * The delivery of one event to one endpoint. A `waiting` delivery is not sent before `due_at`.
      * A `held` delivery waits until earlier deliveries for the same address have finished. The
-     * delivery of a replay or a test has no address. Only a test has a `body`, because its event is
-     * not stored. During a request, `is_claimed` is 1, and `due_at` is the time at which the claim
-     * expires.
+     * delivery of a replay or a test has no address. Only the delivery of a test has a `body`,
+     * because test events are not stored. During a request, `is_claimed` is 1, and `due_at` is the
+     * time at which the claim expires.
      */
     webhook_deliveries: {
       id: string;

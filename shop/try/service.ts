@@ -25,15 +25,15 @@ export type Made = {
   readonly isStrange?: boolean;
 };
 
-/** @param made called once for each new address */
-export function openTryService(chain: TryChain, given: Given, made: (order: Made) => void) {
+/** @param onMade called once for each new address */
+export function openTryService(chain: TryChain, given: Given, onMade: (order: Made) => void) {
   const records = new Map<string, AddressRecord>();
 
   function create(body: string, reference: string | null): TryAnswer {
     const { intent } = encodeNewIntent(JSON.parse(body) as Intent);
     const record = makeRecord(intent);
     const key = record.address.toLowerCase();
-    if (!records.has(key)) made({ record, reference });
+    if (!records.has(key)) onMade({ record, reference });
     records.set(key, record);
     return { status: 200, body: record };
   }

@@ -15,7 +15,7 @@ import { type Hands, trials } from "./trials.ts";
 export type TryOptions = {
   readonly url: string;
   readonly port: number;
-  /** The URL that creates an order of the shop if `form` is sent by POST. */
+  /** A POST request with `form` to this URL creates an order in the shop. */
   readonly order: string | undefined;
   readonly form: string;
   /** The URL that returns the number of goods delivered for `{address}`. */

@@ -7,7 +7,7 @@ import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
 
-/** The chain and the token of an amount. Both intents and the statistics have these fields. */
+/** The chain and the token of an amount. Intents and the statistics have these fields. */
 export type TokenOnChain = Pick<Intent, "chainId" | "token">;
 
 export const findChain = (

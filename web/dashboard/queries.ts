@@ -54,7 +54,7 @@ function endSession(why: "ended" | "left") {
 
 const isPublic = (key: unknown) => ["session", "config", "session-ended"].includes(String(key));
 
-/** Signs out. A query that fails during the sign-out does not show that the session has ended. */
+/** Signs out. Queries that fail in the meantime do not report that the session has ended. */
 export const useSignOut = () =>
   useMutation({
     mutationKey: signOutKey,

@@ -11,7 +11,7 @@ const payment = {
 };
 
 describe("makeIntent", () => {
-  test("makeIntent transfers the amount to the receiver", () => {
+  test("makeIntent returns a call that transfers the amount to the receiver", () => {
     const { amount, calls } = makeIntent(payment);
     assert.equal(amount, "25000000");
     assert.deepEqual(calls, [

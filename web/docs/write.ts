@@ -40,8 +40,8 @@ type Page = { file: string; title: string; text: string };
 type Heading = { page: string; title: string; heading: string; id: string; text: string };
 
 /**
- * Writes the pages to `out` /docs. Also writes all pages as one machine-readable text to `out`
- * /llms-full.txt.
+ * Writes the pages to the folder `docs` in `out`. Also writes all pages as one text for machines to
+ * `llms-full.txt` in `out`.
  */
 export function writeDocs(root: string, out: string): void {
   const pages = sources

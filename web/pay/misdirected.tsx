@@ -30,7 +30,7 @@ export function Misdirected({ standing, status }: MisdirectedProps) {
 
 type StraysProps = { strays: readonly TokenAmount[] | null | undefined; owed: string };
 
-/** Warns that the address has received money in another token or native coin. */
+/** Warns that the address has received tokens or native coin that were not requested. */
 function Strays({ strays, owed }: StraysProps) {
   const { intent, sayAmount, sayHeld } = useAbout();
   const { say, language } = useSpeech();
@@ -51,7 +51,7 @@ function Strays({ strays, owed }: StraysProps) {
   );
 }
 
-/** Names similar tokens that arrived instead of the requested token, and says where they go. */
+/** Shows similar tokens that arrived instead of the requested token, and where this money goes. */
 function WrongTokens({ found }: { found: readonly WrongTokenNews[] }) {
   const { intent, token: requested } = useAbout();
   const { say, language } = useSpeech();

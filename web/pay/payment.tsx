@@ -206,7 +206,7 @@ const texts: Record<ShownDoubt, Key> = {
 
 type DoubtsProps = { standing: Standing; hazards: readonly Hazard[]; children: ReactNode };
 
-/** Explains why the user should not pay, with a button that shows the payment options anyway. */
+/** Explains why the user should not pay. A button shows the payment options anyway. */
 function Doubts({ standing, hazards, children }: DoubtsProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
@@ -253,8 +253,8 @@ function Doubts({ standing, hazards, children }: DoubtsProps) {
 }
 
 /**
- * Returns a sentence for a payer that says why the calls fail. The details show the text of the
- * contract or the server.
+ * Explains to the payer why the calls fail. The details show the text of the contract or the
+ * server.
  */
 function useReason({ failedCall }: Standing): string {
   const { intent, chains, sayAmount } = useAbout();

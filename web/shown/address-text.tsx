@@ -8,8 +8,8 @@ import type { Sentence } from "./reading.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /**
- * Shows the 40 characters in groups of four. Copied text and screen readers get the characters
- * without gaps.
+ * Shows the 40 characters in groups of four. The gaps are only visual, so they are not copied, and
+ * screen readers ignore them.
  */
 export function GroupedAddress({ address }: { address: string }) {
   return (

@@ -13,7 +13,7 @@ import { Said, useSpeech } from "./words/say.tsx";
 
 /**
  * The number of calls that are expanded at first. The other calls are collapsed, because nobody
- * reads 32 calls before paying. If a later call is a hazard, all calls are expanded.
+ * reads 32 calls before paying. If one of the other calls is a hazard, all calls are expanded.
  */
 const shownMax = 3;
 

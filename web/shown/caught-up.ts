@@ -7,7 +7,7 @@ const behindMs = 500;
 const triesMax = 4;
 
 /**
- * Sends a request until the response is at least as new as the status. Makes at most four attempts.
+ * Returns the first response that is new enough. After four attempts, returns the last response.
  */
 export async function askUntilCaughtUp<T>(
   ask: () => Promise<T>,

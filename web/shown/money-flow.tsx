@@ -1,7 +1,7 @@
-// Draws where the money comes from and where it goes. The payers come from the proof. Before the
-// outcome, the recipients come from the simulation. After the outcome, the recipients come from the
-// proof. If there is no proof, the recipients come from the status. This module is loaded
-// separately, because it is not needed in order to pay.
+// Draws where the money comes from and where it goes. The list of payers is from the proof. Before
+// the outcome, the list of recipients is from the simulation. After the outcome, it is from the
+// proof, or from the status if there is no proof. This module is loaded separately, because it is
+// not needed in order to pay.
 
 import { type Hex, type Intent, requestedAmount } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -35,7 +35,7 @@ export type MoneyProps = {
   createdAtSeconds?: number;
   /** The current Unix time, by the chain's clock if the chain's time is known. */
   nowSeconds: number;
-  /** True if the page already shows the payments' transactions nearby. */
+  /** True if the page shows the payments' transactions elsewhere. */
   hasTransactions?: boolean;
 };
 
@@ -153,7 +153,7 @@ type Known = {
   hasTransactions?: boolean;
 };
 
-/** Returns the known moments of an address, each with its label and time. */
+/** Returns the points of the address's timeline, each with its label and time. */
 export function useMoments(known: Known): SaidMoment[] {
   const { status, proved, createdAtSeconds, nowSeconds, hasTransactions } = known;
   const { intent, chains, sayAmount } = useAbout();
@@ -175,7 +175,7 @@ export function useMoments(known: Known): SaidMoment[] {
   const settled = settledAt
     ? [{ name: say(execution ? "stateExecuted" : "stateRecovered"), seconds: settledAt }]
     : [];
-  // If money is returned after `settledAt`, the status contains only the block number. The time is
+  // For a return after `settledAt`, the status contains a block number but no time. The time is
   // then interpolated between two blocks with known times.
   const first = execution ?? recoveries[0];
   const secondsOf = (number: number) => {
@@ -200,7 +200,7 @@ export function useMoments(known: Known): SaidMoment[] {
     ...settled,
     ...returned,
   ];
-  // The page's clock may be behind the latest status. A known moment must not appear to be in the
+  // The page's clock may be behind the latest status. Past events must not appear to be in the
   // future.
   const now = Math.max(nowSeconds, ...moments.map(({ seconds }) => seconds));
   return [

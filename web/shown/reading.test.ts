@@ -266,7 +266,7 @@ describe("the summary of an intent", () => {
     assert.equal(sumTransfers(intentOf(send), []), undefined);
   });
 
-  test("an approval before a call is summarized by its amount and spender", () =>
+  test("an approval and the next call are summarized by amount and spender", () =>
     assert.deepEqual(sum(approve("25000000"), pay), {
       as: "sumCall",
       values: { amount: "25 USDC", party: { address: other } },

@@ -165,8 +165,8 @@ export const sumTransfers = (intent: Intent, chains: readonly Chain[]): bigint |
     : undefined;
 
 /**
- * Summarizes an intent in one sentence. Names the only recipient or contract. If there are several,
- * gives their number.
+ * Summarizes an intent in one sentence. A single recipient or contract is named. If there are
+ * several, their number is given.
  */
 export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): Sentence {
   const token = findToken(intent, chains, intent.token);

@@ -36,7 +36,7 @@ describe("the recipients and their amounts", () => {
     ]);
   });
 
-  test("a return in the same transaction is listed only once", () => {
+  test("a return in the execution's transaction is listed only once", () => {
     const execution = { held: "30", left: "5", moved: [moved(shop, "25"), moved(recovery, "5")] };
     assert.deepEqual(said(sharesOut(intent, execution, 5n)), [`${shop} 25`, `${recovery} 5 back`]);
   });

@@ -24,7 +24,7 @@ type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
 
 /**
  * @param returned the amount of the intent's token that was sent to `recovery`. For a saved
- *   receipt, also includes money at the address that can only go to `recovery`. The proof does not
+ *   receipt, also includes the remaining money that can only go to `recovery`. The proof does not
  *   show whether this money was sent
  * @param awaited the amount that can only go to `recovery`, but has not been sent yet
  */
@@ -45,8 +45,8 @@ export function sharesOut(
   );
   const taken = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
   const rest = taken - sumShares(moved.filter(isOwn));
-  // If the transfers exceed the amount that the calls used, the transaction returned the excess to
-  // `recovery`. This code subtracts the excess, because `returned` already contains it.
+  // If the transfers exceed `taken`, the transaction also returned the excess to `recovery`. This
+  // code subtracts the excess, because `returned` already contains it.
   const given = moved.map((share) =>
     rest < 0n && isOwn(share) && isSame(share.who, recovery)
       ? { ...share, units: share.units + rest }

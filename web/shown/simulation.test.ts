@@ -29,7 +29,7 @@ describe("the description of a balance change", () => {
     assert.equal(sayChange("-25000000", token, undefined, say), "−25\u202f000\u202f000 base units");
   });
 
-  test("the accounts of the record are named", () => {
+  test("an account from the record is shown by its role", () => {
     assert.equal(sayAccount(record.address, record, {}, say), "this address");
     assert.equal(sayAccount(recovery, record, {}, say), "the return address");
     assert.equal(sayAccount(target, record, {}, say), "the contract of step 1");

@@ -15,9 +15,9 @@ export function Dialog({ title, open, onClose, persistent = false, children }: D
   const titleId = useId();
 
   /**
-   * True after this component calls `close()`, until the resulting `close` event arrives. This
-   * event must not call `onClose`. `open` cannot replace this flag, because the dialog may be open
-   * again when the event arrives.
+   * True after this component calls `close()`, until the resulting `close` event arrives. `onClose`
+   * is not called for this event. The flag is necessary, because the dialog may be open again when
+   * the event arrives.
    */
   const hasNotified = useRef(false);
 

@@ -22,7 +22,7 @@ type NoticeProps = {
   action?: ReactNode;
 };
 
-/** An important message. Screen readers announce `bad` immediately. */
+/** An important message. Screen readers announce a message with the tone `bad` immediately. */
 export function Notice({ tone = "plain", title, children, action }: NoticeProps) {
   return (
     <div role={tone === "bad" ? "alert" : undefined} className={`notice notice-${tone}`}>

@@ -30,7 +30,8 @@ const eventLengthMax = 1024 * 1024;
 /**
  * Yields the events of a stream, until the service ends it.
  *
- * @throws {ServiceError} if the service refuses; `unexpected_answer` for a different content type
+ * @throws {ServiceError} if the service refuses, or with the code `unexpected_answer` if the
+ *   response is not an event stream
  * @throws {NetworkError}, or the signal's reason
  */
 export async function* readEvents(

@@ -48,7 +48,8 @@ const pollsBetween = 12;
  *
  * @param address in EIP-55 case
  * @throws {ServiceError} `not_found` if the service has no intent for the address
- * @throws {UnprovenError}, the error of a status request after its retries, or the signal's reason
+ * @throws {UnprovenError} if an answer is invalid. Also throws the error of a status request that
+ *   failed after its retries, or the signal's reason
  */
 export async function* readMessages(
   transport: Transport,
@@ -124,8 +125,8 @@ function isRetryable(error: unknown): boolean {
 }
 
 /**
- * The states that an address can still reach after `executed`, `recovered`, and `expired`. From any
- * other state, an address may still reach every state.
+ * Maps each of three states to the states that an address can reach afterwards. From any other
+ * state, an address may reach every state.
  */
 const reachable: Readonly<Record<string, readonly AddressState[]>> = {
   executed: [],

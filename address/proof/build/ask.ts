@@ -19,7 +19,8 @@ import { encodeReceipt, encodeTransaction, type Json, listHeaders } from "./fiel
 import { buildProof } from "./trie.ts";
 
 /**
- * Builds and returns the proof of the outcome of `record` at `block`, with its result.
+ * Builds and verifies the proof of the outcome of `record` at `block`. Returns the proof and the
+ * proved outcome.
  *
  * @throws {ProofError} `unproved` if the node does not provide a valid proof
  */
@@ -48,7 +49,8 @@ export async function askOutcome(
 type Place = { readonly blockHash: Hex; readonly transactionHash: Hex };
 
 /**
- * Builds and returns the proof of the events of `record` in a transaction, with its result.
+ * Builds the proof of the events that a transaction emitted for `record`. Returns the proof, and
+ * the result of `prove`.
  *
  * @param prove `proveExecution` or `proveRecovery`
  * @throws {ProofError} `unproved`
@@ -75,8 +77,8 @@ type Prove<Found> = (
 ) => Found;
 
 /**
- * Builds the block's tries of transactions and receipts, because no JSON-RPC method returns their
- * proofs.
+ * Builds a trie from the block's transactions, and another from its receipts. No JSON-RPC method
+ * returns proofs of transactions or receipts.
  */
 async function askTransaction(
   rpc: Rpc,
@@ -148,9 +150,9 @@ function expectArray(value: unknown, what: string): readonly unknown[] {
 const unproved = (message: string) => new ProofError("unproved", message);
 
 /**
- * Runs `ask`.
+ * Runs `ask`. Rethrows a {@link ProofError} of `ask`, unless its code is `invalid_proof`.
  *
- * @throws {ProofError} `unproved` for an error of the node, and other codes of `ask`
+ * @throws {ProofError} `unproved` for every other error
  */
 async function orUnproved<T>(ask: () => Promise<T>): Promise<T> {
   try {

@@ -1,6 +1,6 @@
 // Encodes headers, receipts, and transactions from JSON-RPC as the bytes that a chain hashes. The
-// caller compares the hash of the bytes. A wrong layout can therefore prevent a proof, but never
-// cause a wrong proof.
+// caller hashes the bytes, and compares the result with the expected hash. A wrong layout can
+// therefore prevent a proof, but never cause a wrong proof.
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { fromHex } from "../../abi/hex.ts";

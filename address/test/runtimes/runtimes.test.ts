@@ -70,7 +70,7 @@ after(async () => {
 
 const args = () => JSON.stringify([server.origin, sample, { apiKey: credentials.apiKey }]);
 
-/** Runs a file that uses the whole library with the runtime `command`, and returns its output. */
+/** Returns the output of a file that uses the whole library. `command` is the runtime. */
 async function printed(command: string, ...options: string[]): Promise<unknown> {
   const file = join(project, "main.js");
   const code = `import { tryAll } from "./program.js";

@@ -38,10 +38,11 @@ after(() => prover.close());
 type Free = Record<number, string>;
 
 /**
- * The harmless changes of the code at a vault. Offsets start at the first byte after the factory's
- * address. Offsets 8 and 9 push the size and the position of the memory for the result of
- * DELEGATECALL. The size is zero, because RETURNDATACOPY copies the result later. Any other size is
- * also harmless if it adds little or no memory. The position does not matter if the size is zero.
+ * The harmless changes to a vault's code. Offsets start at the first byte after the factory's
+ * address. The opcodes at offsets 8 and 9 push the size and position of memory for DELEGATECALL's
+ * result. The size is zero, because RETURNDATACOPY copies the result later. Any other size is also
+ * harmless if it expands the memory little or not at all. The position does not matter if the size
+ * is zero.
  */
 const freeInStub: Free = {
   0: "03",
@@ -61,9 +62,9 @@ const looksAndPushes = [0x30, 0x33, 0x34, 0x36, 0x38, 0x3d, 0x58, 0x5a, 0x5b]
   .map((opcode) => opcode.toString(16))
   .join(" ");
 /**
- * The harmless changes of PREFIX. Offsets 0 and 1 push a size and a position, like offsets 8 and 9
- * of {@link freeInStub}. CODESIZE at offset 6 makes PREFIX copy more bytes than it uses, which has
- * no effect.
+ * The harmless changes to PREFIX. The opcodes at offsets 0 and 1 have the same purpose as the
+ * opcodes at 8 and 9 in {@link freeInStub}. With CODESIZE at offset 6, PREFIX copies more bytes
+ * than it uses. The extra bytes have no effect.
  */
 const freeInPrefix: Free = {
   0: "36 38 3d 58",

@@ -56,7 +56,7 @@ export const stubLaws = (factory: bigint): Laws => {
     "if the caller is the factory, STOP is never executed": (paths, at) =>
       unless(paths, ({ end }) => end !== "stop" || not(isFactory(at))),
 
-    "a call by the factory delegates all calldata and gas, and returns the complete result": (
+    "if the factory calls, DELEGATECALL gets all calldata and gas, and its result is returned": (
       paths,
       at,
     ) =>

@@ -1,7 +1,6 @@
 // Executes a vault's code symbolically, for all inputs. Implements only the part of the EVM that
 // the vault's code needs. A JUMPI whose condition is a formula splits the execution into two paths.
-// Memory is a function from an index to a byte. With this function, a copy of unknown length needs
-// no quantifier.
+// Memory is a function from an index to a byte, so a copy of unknown length needs no quantifier.
 //
 // An unsupported opcode (storage, logs, creation, SELFDESTRUCT, other calls and arithmetic) ends
 // its path as "foreign". The model counts only the gas for memory. Gas for opcodes can be ignored,
@@ -54,9 +53,9 @@ type World = {
 };
 
 /**
- * The inputs of an execution, and an index into memory. Laws that compare two ranges of memory
- * compare only the bytes at this index. In a proof, the index can have any value, so the comparison
- * covers every byte.
+ * The inputs of an execution, and an index into memory. A law about two ranges of memory compares
+ * only the bytes at this index. In a proof, the index can have any value, so the comparison covers
+ * every byte.
  */
 export type Case = World & { index: Word };
 

@@ -100,8 +100,8 @@ const someBytes = (seed: bigint, bytes: bigint) => (index: Word) =>
   (index as bigint) < bytes ? 1n + (((index as bigint) * 37n + seed) % 255n) : 0n;
 
 /**
- * Returns example inputs. They combine several sizes with the factory's address and similar
- * callers.
+ * Returns example inputs. The callers are the factory, zero, and addresses similar to the
+ * factory's. Each caller is combined with several data sizes.
  */
 export function examples(factory: bigint, codeBytes?: bigint): Case[] {
   const callers = [factory, factory ^ 1n, factory ^ (1n << 159n), 0n, factory >> 8n];

@@ -5,7 +5,7 @@ pragma solidity 0.8.37;
 // src/Vault.sol. solc's model checker checks each model separately. It proves the assertions for
 // all intents, all times, and all sequences of calls.
 
-/// @notice A vault executes once, in time and fully funded, or is closed. An executed or closed
+/// @notice A vault is either executed, in time and fully funded, or closed. An executed or closed
 /// vault never executes again.
 /// @dev The vault's balance and the success of its calls are arbitrary.
 contract Life {
@@ -43,7 +43,7 @@ contract Life {
         codeBytes = 41;
     }
 
-    /// @dev Also represents rescue, which only the recovery address can call.
+    /// @dev Also models `rescue`, a function that only the recovery address can call.
     function recover() external {
         if (codeBytes == 0) {
             require(!IS_ITS_CHAIN || time > EXPIRY); // NotRecoverable

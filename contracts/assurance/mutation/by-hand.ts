@@ -1,5 +1,5 @@
 // Handwritten mutants of the contracts. No mutation operator makes these changes. Each mutant is a
-// shortcut that a maintainer might take. Most tests would not detect it. Mutation runs count these
+// shortcut that a maintainer might take. Most tests would not detect it. The report counts these
 // mutants separately.
 
 import type { Sources } from "../published/standard-input.ts";
@@ -33,7 +33,7 @@ const shortcuts: Shortcut[] = [
     runLoop.replace("<", "+ i / 32 <"),
   ),
   inFactory(
-    "the offset in the terms is replaced with 32 instead of checked",
+    "execute always writes the offset 32 into the terms, and ignores the caller's offset",
     "bytes.concat(PREFIX, msg.data[4:])",
     "bytes.concat(PREFIX, bytes32(uint256(32)), msg.data[36:])",
   ),
@@ -49,13 +49,9 @@ const shortcuts: Shortcut[] = [
   ),
   inVault("257 counts as true", "uint256(word) == 1)", "uint8(uint256(word)) == 1)"),
   inVault("any number except 0 counts as true", "uint256(word) == 1)", "uint256(word) != 0)"),
-  inVault(
-    "a call is rejected if it returns more data after true",
-    "size >= 32 &&",
-    "size == 32 &&",
-  ),
+  inVault("true followed by more data does not count as success", "size >= 32 &&", "size == 32 &&"),
   inFactory(
-    "a balance is rejected if the token returns more data after it",
+    "a balance is rejected if the result is longer than one word",
     "gt(returndatasize(), 31)",
     "eq(returndatasize(), 32)",
   ),
@@ -69,7 +65,11 @@ const shortcuts: Shortcut[] = [
     "call(gas(), target, 0, input",
     "call(sub(gas(), 20000), target, 0, input",
   ),
-  inFactory("a balance is read with 300,000 gas", "staticcall(gas(),", "staticcall(300000,"),
+  inFactory(
+    "reading a balance gets at most 300,000 gas",
+    "staticcall(gas(),",
+    "staticcall(300000,",
+  ),
   inFactory(
     "each token gets all the remaining gas",
     "gasleft() / (tokens.length - i)",
@@ -86,12 +86,12 @@ const shortcuts: Shortcut[] = [
     `if (${isLate}) ${expired} revert WrongChain(intent.chainId, block.chainid);`,
   ),
   inVault(
-    "a call can leave an eighth of the gas instead of a quarter",
+    "after a call, only an eighth of the gas must remain, not a quarter",
     "GAS_LEFT_DIVISOR = 4",
     "GAS_LEFT_DIVISOR = 8",
   ),
   inVault(
-    "only the first call must leave a quarter of the gas",
+    "a quarter of the gas must remain only after the first call",
     "if (gasleft() < given",
     "if (i == 0 && gasleft() < given",
   ),
@@ -127,7 +127,7 @@ const shortcuts: Shortcut[] = [
     "IERC20.transfer, (recovery, uint128(held))",
   ),
   inFactory(
-    "one unit less than the amount is sufficient",
+    "execute accepts a balance of one unit less than the amount",
     "held < intent.amount",
     "held + 1 < intent.amount",
   ),
@@ -152,7 +152,7 @@ const shortcuts: Shortcut[] = [
  * Returns the handwritten mutants. The field `in` of a handwritten mutant is "by hand". In all
  * other mutants, this field contains the name of a function, modifier, or contract.
  *
- * @throws if the sources do not contain the text of a mutant exactly once
+ * @throws if the text that a mutant replaces is missing or occurs more than once
  */
 export function mutantsByHand(sources: Sources): Mutant[] {
   return shortcuts.map(({ what, file: contract, from, to }) => {

@@ -1,4 +1,4 @@
-// Generates mutants that weaken one check (guard) of a contract. A weakened check fails only in
+// Generates mutants that weaken one check (guard) of a contract. A weakened check wrongly accepts
 // some cases, such as one position, one kind of target, or some amounts. The generator covers every
 // check and event. A handwritten list would contain only the mistakes that its author knows.
 
@@ -7,10 +7,10 @@ import { type Mutant, mutantsOf } from "./mutants.ts";
 import type { Change, Surroundings } from "./operators.ts";
 import { at, list, type Node, place, typeOf } from "./source-tree.ts";
 
-/** Returns a mutant for each weakened check of the factory and of the vault. */
+/** Returns mutants of the factory and of the vault, each with one weaker check. */
 export const mutantsOfGuards = (sources: Sources): Mutant[] => mutantsOf(sources, weakened);
 
-/** Returns every mutant of the Collector: the changes by operators, and the weakened checks. */
+/** Returns every mutant of the Collector, including the mutants with weakened checks. */
 export function mutantsOfCollector(): Mutant[] {
   const sources = readCollector();
   return [undefined, weakened].flatMap((change) =>
@@ -86,8 +86,8 @@ function kindsAt({ parents, variables, text }: Surroundings, guard: string): str
 }
 
 /**
- * For an event that reports two amounts, returns two mutants. They replace the second amount with
- * the smaller or the larger of the two amounts.
+ * For an event that reports two amounts, returns two mutants. In one mutant, the second amount is
+ * the smaller of the two. In the other mutant, it is the larger.
  */
 function capAmounts(node: Node, { text }: Surroundings): Change[] {
   const amounts = list(at(node, "eventCall"), "arguments").filter(

@@ -68,7 +68,7 @@ export function mutantsOf(
   return [...found.values()];
 }
 
-/** Returns the possible changes of one node. */
+/** Returns the possible changes of one node of the syntax tree. */
 type Operators = (node: Node, where: Surroundings) => Change[];
 
 const semicolon = ";".charCodeAt(0);

@@ -8,8 +8,8 @@
 //     --fresh        Discards the results of earlier runs for the same creation code.
 //     --of KIND      Tests only mutants of this kind: operators, guards, byHand, or collector.
 //     --only TEXT    Tests only mutants whose name contains TEXT.
-//     --write        Writes the results of the tested kinds to report.json, but keeps the
-//                    reasons in this file.
+//     --write        Writes the results of the tested kinds to report.json, but does not
+//                    change the reasons that report.json contains.
 //
 // The order of the mutants depends on a hash of their names. The mutants of the first N minutes are
 // therefore a fair sample. The next run continues with the remaining mutants. Each run also repeats

@@ -1,5 +1,5 @@
 // Tests one mutant. Also checks that the report of the last complete run matches the current
-// contracts. A complete run (`npm run mutate -w contracts`) takes too long for every test run.
+// contracts. A complete run (`npm run mutate -w contracts`) takes too long for this test.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -69,11 +69,11 @@ describe("the report of mutation tests", () => {
   test("every undetected mutant has a reason", () => {
     const tallies = [report, report.guards, report.collector];
     for (const { name, reason } of tallies.flatMap((each) => each.survivors)) {
-      assert.ok(names.has(name), `the sources have this no more: ${name}`);
+      assert.ok(names.has(name), `the sources no longer produce this mutant: ${name}`);
       assert.ok(reason.length >= 20, `no reason for: ${name}`);
     }
     const gone = sources["src/Vault.sol"]!.replaceAll("RESULT_BYTES_MAX", "ANSWER_MAX");
     const others = mutantsOf({ ...sources, "src/Vault.sol": gone }).map(nameOf);
-    assert.notDeepEqual(new Set(others), ofFactory, "a name that changed is noticed");
+    assert.notDeepEqual(new Set(others), ofFactory, "a changed name is detected");
   });
 });

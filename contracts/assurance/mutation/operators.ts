@@ -6,7 +6,7 @@ import { at, list, type Node, place, typeOf } from "./source-tree.ts";
 /** A change of a source: `to` replaces the bytes from `start` to `end`. */
 export type Change = { operator: string; start: number; end: number; to: string };
 
-/** The surroundings of a node: its parents, and the variables that its function sets. */
+/** The ancestors of a node, and the variables that were declared before it in the same function. */
 export type Surroundings = {
   text: (node: Node) => string;
   /** The text of a statement, including its semicolon if it has one. */
@@ -210,8 +210,8 @@ function removeStatement(node: Node, { parents, statement }: Surroundings): Chan
 }
 
 /**
- * Returns whether a node declares a variable without calling a function. Moving such a statement
- * does not change the behavior.
+ * Returns whether a statement declares a variable and contains no function call. Moving such a
+ * statement does not change the behavior.
  */
 const isMereName = (node: Node) =>
   node.nodeType === "VariableDeclarationStatement" &&

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export type Report = Tally & {
-  /** keccak256 of the creation code that was mutated. */
+  /** keccak256 of the creation code before any mutation. */
   creationCodeHash: string;
   collectorCodeHash: string;
   /** The results for the mutants of guards.ts. The report's own counts exclude these mutants. */

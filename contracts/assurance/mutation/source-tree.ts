@@ -1,4 +1,4 @@
-// Solidity as the syntax tree of solc, with the text of each node.
+// Reads the syntax tree of Solidity sources from solc, with the text of each node.
 
 import { compile, type Sources, standardInput } from "../published/standard-input.ts";
 

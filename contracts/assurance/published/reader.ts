@@ -33,7 +33,7 @@ export type Descriptor = {
 
 export type Wallet = {
   descriptor: Descriptor;
-  /** Names that the wallet trusts, by lower-case address. */
+  /** Names that the wallet trusts, by lowercase address. */
   names: Record<string, string>;
   tokens: Record<string, { ticker: string; decimals: number }>;
   chains: Record<string, string>;

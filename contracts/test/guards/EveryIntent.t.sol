@@ -185,7 +185,8 @@ contract EveryIntentTest is Fixture {
         return _of(chains);
     }
 
-    /// @dev Returns intents with and without an amount, with no, one, and two calls, on each chain.
+    /// @dev Returns an intent for each combination of chain, number of calls (0 to 2), and amount
+    /// (zero or more).
     function _of(uint256[] memory chains) private returns (Intent[] memory intents) {
         intents = new Intent[](6 * chains.length);
         for (uint256 i = 0; i < intents.length; ++i) {

@@ -6,7 +6,7 @@ import {Errors} from "../Errors.sol";
 import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 
-/// @notice Uses a share of its gas for any calldata, and returns `size` bytes that begin with
+/// @notice Accepts any calldata, uses a share of its gas, and returns `size` bytes that begin with
 /// `word`.
 contract Burner {
     uint256 private immutable PERCENT;
@@ -76,8 +76,8 @@ contract FloorTest is Fixture {
         _refused(list(plainCall(falsy, "visit()", "")), 1_000_000, 0);
     }
 
-    /// @dev Each call must leave a quarter of the gas at its own start. Together, the two calls may
-    /// leave less than a quarter of the initial gas.
+    /// @dev Each call must leave a quarter of the gas that was available at its start. Together,
+    /// the two calls may leave less than a quarter of the initial gas.
     function test_callsThatOnlyTogetherLeaveLessThanAQuarter_areExecuted() public {
         address burner = address(new Burner(60, 0, 0));
         Call memory one = plainCall(burner, "visit()", "");

@@ -37,7 +37,7 @@ contract BatchInvariants is World {
         return (recovering >> i) % 2 == 1;
     }
 
-    /// @dev Returns whether the vault is executed, by this item or earlier.
+    /// @dev Returns whether the vault has been executed, by this item or earlier.
     function _modelExecution(Life storage life) private returns (bool) {
         if (_shouldExecute(life)) life.state = State.Executed;
         return life.state == State.Executed;

@@ -18,8 +18,8 @@ contract CallerInvariants is World {
         _wait(seed);
     }
 
-    /// @dev Too little gas can make an execution fail. It never makes an execution succeed that
-    /// should fail.
+    /// @dev With too little gas, an execution can fail. An execution that should fail never
+    /// succeeds.
     function execute(uint256 seed, address caller, uint64 price, uint256 gas) external {
         Life storage life = _pick(seed);
         bool should = _shouldExecute(life);

@@ -152,7 +152,7 @@ contract CollectorTest is Fixture {
         equal(token.balanceOf(RECOVERY), 1_000_000, "returned");
     }
 
-    /// @dev Tests amounts around each bound, zero, and amounts that agree in their low 32 bits.
+    /// @dev Tests zero, amounts around each bound, and amounts with the same low 32 bits.
     function test_collect_movesAnyAmountWithinItsLimits() public {
         uint256[4] memory helds = [uint256(0), 1, 2, 2 ** 32 + 1];
         uint256[4] memory mosts = [uint256(0), 1, 2 ** 32, type(uint256).max];
@@ -302,8 +302,8 @@ struct Script {
     bool laterFails;
 }
 
-/// @dev Returns the results that the test configured. If reading a balance fails, the call reverts
-/// with one word.
+/// @dev Returns the results that the test configured. A failing `balanceOf` reverts with 32 bytes
+/// of data.
 contract ScriptedToken {
     uint256 public asked;
     Script private script;

@@ -14,8 +14,8 @@ contract ExecutableCallerTest is Fixture {
 
     uint256 private constant ORDER = 42;
     bytes32 private constant SALT = bytes32(uint256(7));
-    /// @dev The number of callers that each run of the fuzzer tests. With 256 runs, the long test
-    /// covers 102,400 callers.
+    /// @dev The number of callers per run of the fuzzer. With 256 runs, the long test covers
+    /// 102,400 callers.
     uint256 private constant FORGED_PER_RUN = 400;
 
     function setUp() public override {

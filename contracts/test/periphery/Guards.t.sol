@@ -21,7 +21,8 @@ contract GuardsTest is Fixture {
         guards.requireGas{gas: 100_000}(wanted);
     }
 
-    /// @dev The intent calls the guard before the target, which does less work with little gas.
+    /// @dev The intent calls the guard and then the target. With little gas, the target does less
+    /// work.
     function test_requireGas_preventsAnExecutionWithLessGas() public {
         Thrifty target = new Thrifty();
         Call[] memory calls = list(

@@ -41,7 +41,8 @@ contract RecoveryFailedTest is Fixture {
         equal(blocking.balanceOf(MERCHANT), 2 * AMOUNT, "paid");
     }
 
-    /// @dev Assumption 10: money that `recovery` cannot receive stays, and all other money leaves.
+    /// @dev Assumption 10: a token that `recovery` cannot receive stays in the vault. Other tokens
+    /// are still sent.
     function test_blockedRecovery_afterExpiry_keepsOneToken_andOthersAreRecovered() public {
         BlockingToken blocking = new BlockingToken();
         blocking.setBlocked(RECOVERY, true);

@@ -2,13 +2,13 @@
 pragma solidity 0.8.37;
 
 /// @notice A target that continues if its inner work fails, like many multicalls, bridges, and
-/// hooks. The work runs `depth` calls below the target, and writes a new slot per item.
+/// hooks. The work is nested `depth` calls below the target, and writes a new slot per item.
 contract Tolerant {
     uint256 public visits;
     uint256[] private shelf;
 
-    /// @notice Only this function catches the failure of {work}. If the deepest frame fails, all
-    /// frames below this function revert.
+    /// @notice Only this function catches the failure of {work}. A failure at any depth reverts all
+    /// calls of {work}.
     function tryWork(uint256 depth, uint256 items) external {
         visits++;
         try this.work(depth - 1, items) {} catch {}
@@ -20,7 +20,7 @@ contract Tolerant {
         try this.tryWorkEverywhere(depth - 1, items) {} catch {}
     }
 
-    /// @notice Checks its own gas, and gives half of the gas to the work.
+    /// @notice Calls {work} with half of the gas that is left.
     function tryWorkWithHalf(uint256 items) external {
         try this.work{gas: gasleft() / 2}(0, items) {} catch {}
     }

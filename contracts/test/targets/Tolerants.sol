@@ -49,7 +49,7 @@ contract Multicall is Tolerating {
     }
 }
 
-/// @notice Delivers a message, or reports that it can be delivered again.
+/// @notice Delivers a message. If the delivery fails, emits an event instead of reverting.
 contract Bridge is Tolerating {
     event Undelivered(address receiver, uint256 amount);
 
@@ -73,8 +73,8 @@ contract Hooked is Tolerating {
     }
 }
 
-/// @notice Tries one venue after the other. The first venue always fails. Keeps the remaining money
-/// if no venue accepts it.
+/// @notice Tries two exchanges (venues) in order. The first venue always fails. Keeps the remaining
+/// money if no venue accepts it.
 contract Aggregator is Tolerating {
     event Unfilled(uint256 amount);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice The part of ERC-721 that matters to a vault. Safe mints call receivers that have code.
+/// @notice The part of ERC-721 that matters to a vault. `safeMint` calls the receiver if the
+/// receiver has code.
 contract Nft {
     mapping(uint256 id => address) public ownerOf;
 

@@ -55,8 +55,8 @@ contract FeeToken is PlainToken {
     }
 }
 
-/// @notice Emits two false events for each transfer. The first reports a thousand times the amount.
-/// The second reports a transfer that does not happen.
+/// @notice Emits two false events for each transfer. In the first event, the amount is a thousand
+/// times too high. The second event reports a transfer that does not happen.
 contract BoastingToken is PlainToken {
     address private constant STRANGER = 0x5555555555555555555555555555555555555555;
 
@@ -151,8 +151,7 @@ contract ForgivingHookToken is HookToken {
     }
 }
 
-/// @notice Calls `hook` before it moves the amount. Then moves `amount` or, if that is less, the
-/// whole balance, and returns true.
+/// @notice Calls `hook`, then moves the lower of `amount` and the balance, and returns true.
 contract ObligingHookToken is HookToken {
     function transfer(address to, uint256 amount) public override returns (bool) {
         if (hook != address(0)) IHook(hook).onMove(msg.sender, to, amount, false);

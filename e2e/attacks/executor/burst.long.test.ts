@@ -13,7 +13,7 @@ const blocksMax = count(2, 8);
 /**
  * The maximum numbers of RPC calls to one endpoint, per payment and per block. `npm test` permits
  * more calls per payment than `npm run test:long`. Some calls do not depend on the number of
- * payments, so fewer payments need more calls each.
+ * payments. The fewer the payments, the more of these calls there are for each payment.
  */
 const [callsPerPaymentMax, callsPerBlockMax] = [count(1.2, 1.12), 20];
 await openAddresses(world, store, open);

@@ -144,8 +144,8 @@ describe("tiny payments on a chain that charges a data fee", () => {
 
   /**
    * Makes a tiny payment to an address whose intent is for another chain. The calls cannot run on
-   * this chain, so the executor can only return the payment. The amount is `coin` wei of native
-   * coin. If `coin` is 0, the amount is one base unit of the token.
+   * this chain, so the executor can only return the payment. If `coin` is 0, the amount is one base
+   * unit of the token. Otherwise, `coin` is the amount of native coin in wei.
    */
   const dust = async (coin: bigint) => {
     const record = await recordOf({ chainId: 10 });

@@ -153,9 +153,9 @@ const inOneRequest =
   });
 
 /**
- * Returns a function that decides whether a request exceeds a limit of 20 calls per second. Until
- * the function rejects a request, it counts all earlier calls, not only recent calls. Otherwise, a
- * slow machine might never exceed the limit.
+ * Returns a function that decides whether a request exceeds a limit of 20 calls per second. Before
+ * its first rejection, the function counts all calls, so that even a slow machine exceeds the
+ * limit.
  */
 function twentyASecond() {
   let sent: number[] = [];

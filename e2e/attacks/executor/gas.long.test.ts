@@ -181,7 +181,7 @@ const tippedBy = (amount: bigint, more: object = {}) => ({
 });
 
 describe("intents with tips", () => {
-  test("an intent whose tip covers the gas needs no budget", async (context) => {
+  test("an intent is executed without a budget if its tip covers the gas", async (context) => {
     const before = await world.balanceOf(executor);
     const running = start(context, { perDayMax: 0n }, { tipPrices });
     const [record] = await funded(1, attacker, tippedBy(unit));
@@ -277,7 +277,7 @@ describe("intents with tips", () => {
   });
 });
 
-describe("an account whose execution shares a transaction with others", () => {
+describe("an execution in a shared transaction, compared with a separate transaction", () => {
   const accepts: Hex = "0x00";
   const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
@@ -376,26 +376,26 @@ describe("an account whose execution shares a transaction with others", () => {
     return together.charged / Number(alone.gasUsed);
   }
 
-  test("is charged at most 1.1 times its own gas if the trace is correct", async (context) => {
+  test("costs at most 1.1 times as much gas if the trace is correct", async (context) => {
     assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
   });
 
-  test("is charged at most 1.1 times its own gas if 1 of 3 traces is wrong", async (context) => {
+  test("costs at most 1.1 times as much gas if 1 of 3 traces is wrong", async (context) => {
     const says = (plain: Hex) => [blames(plain), truth, truth];
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
 
-  test("is charged at most 1.5 times its own gas if tracing is unsupported", async (context) => {
+  test("costs at most 1.5 times as much gas if tracing is unsupported", async (context) => {
     const times = await gasOfVictim(context, () => [refuses]);
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("is charged at most 1.5 times its own gas if 2 of 3 traces are missing", async (context) => {
+  test("costs at most 1.5 times as much gas if 2 of 3 traces are missing", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });
 
-  test("control: it is charged over twice its own gas if all traces are wrong", async (context) => {
+  test("control: costs over twice as much gas if all traces are wrong", async (context) => {
     assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });

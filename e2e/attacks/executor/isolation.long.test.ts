@@ -27,8 +27,8 @@ import {
 
 const attack = await prepareAttack();
 /**
- * The last test uses its own chain and database. Retries from other tests cannot share its
- * transaction.
+ * The last test uses its own chain and database. Otherwise, its transaction could contain retries
+ * of other tests.
  */
 const untouched = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodPayments } = attack;
@@ -78,7 +78,7 @@ describe("payments during an attack", () => {
     ["27 million", burns27Million],
     ["all", burnsAll],
   ] as const) {
-    test(`refunds that burn ${name} gas delay payments by at most 10 blocks`, async (context) => {
+    test(`wait at most 10 blocks longer if refunds burn ${name} gas`, async (context) => {
       const hostile = await Promise.all(
         Array.from({ length: count(5, 20) }, async () =>
           recordOf({ chainId: 10, recovery: await contract(code) }),
@@ -108,7 +108,7 @@ describe("payments during an attack", () => {
     assert.match(answer?.error?.message ?? "", /gas/i);
   });
 
-  test("intents that use much gas delay payments by at most 10 blocks", async (context) => {
+  test("wait at most 10 blocks longer if intents use much gas", async (context) => {
     const target = await contract(blake2f(36_000_000));
     const calls = [{ target, function: "go()", args: [] }];
     const hostile = await Promise.all(
@@ -125,7 +125,7 @@ describe("payments during an attack", () => {
   });
 
   const skip = isHardhat && "hardhat rejects calls with more gas than a transaction may use";
-  test("control: a node simulates 36 million gas if the call has no gas limit", {
+  test("control: a call without a gas limit can use 36 million gas in a simulation", {
     skip,
   }, async () => {
     const target = await contract(blake2f(36_000_000));
@@ -141,14 +141,14 @@ describe("payments during an attack", () => {
     assert.equal((await run({})).error, undefined);
   });
 
-  test("120 refunds delay payments by at most 10 blocks", async (context) => {
+  test("wait at most 10 blocks longer if 120 refunds are due", async (context) => {
     const hostile = await Promise.all(Array.from({ length: 120 }, () => recordOf({ chainId: 10 })));
     await save(hostile, attacker);
     await pay(hostile, 1n);
     await survive(context, hostile, 12);
   });
 
-  test("a rejected transaction delays payments by at most 10 blocks", async (context) => {
+  test("wait at most 10 blocks longer if a node rejects a transaction", async (context) => {
     let refused = 0;
     const running = startCore(store, world.chains(), (core) =>
       paced({
@@ -191,7 +191,7 @@ describe("payments during an attack", () => {
       await running.stop();
     });
 
-    test("control: they delay their own account by over 10 blocks", control, async (context) => {
+    test("control: delay their own account by over 10 blocks", control, async (context) => {
       await many(victim);
       const running = startCore(store, world.chains(), slow);
       context.after(running.stop);

@@ -94,7 +94,7 @@ describe("paid addresses of an account over its gas budget", () => {
   });
 });
 
-describe("the executor's recoveries, if another sender is always faster", () => {
+describe("another sender that is always faster than the executor", () => {
   /**
    * Makes tiny payments to all addresses. Waits until the executor has sent recoveries for them, or
    * until `isOver` returns true. Then another sender recovers the same addresses, and its
@@ -110,7 +110,7 @@ describe("the executor's recoveries, if another sender is always faster", () => 
     await pay(records, 1n);
     await world.mine();
     await until("ours are on their way, or refused", async () => isSent() || isOver());
-    // Waits for a pass of the executor. The node has then received all of its recoveries.
+    // After a pass, the executor has sent all its recoveries to the node.
     await aPass();
     const items = records.map(({ terms }) => recoverCalldata(terms, [world.token]));
     const data = toHex(batchCalldata(items));
@@ -127,7 +127,7 @@ describe("the executor's recoveries, if another sender is always faster", () => 
     return records;
   };
 
-  test("cost at most the account's gas budget", async (context) => {
+  test("the executor's recoveries cost at most the account's gas budget", async (context) => {
     const control = start(context, plenty);
     // In the first round, the other sender's high fees raise the fees that the node suggests. The
     // test therefore measures the second round, whose fees are the same as in later rounds.
@@ -138,9 +138,9 @@ describe("the executor's recoveries, if another sender is always faster", () => 
     const once = (await chargedTo(attacker)) - before;
     assert.ok(once > 0n, "control: it costs something, and finds nothing");
 
-    // While a recovery is pending, the account is charged the recovery's maximum fee. A recovery
-    // that finds no money eventually costs about 1/18 of this fee. The budget must be higher than
-    // the maximum fee, so it is the final cost of 30 rounds.
+    // While a recovery is pending, the account is charged the recovery's maximum fee. If the
+    // recovery finds no money, its final cost is about 1/18 of this fee. The budget is the final
+    // cost of 30 rounds, which is higher than the maximum fee.
     const rounds = 30;
     const budget = before + once * BigInt(rounds);
     const running = start(context, budget);

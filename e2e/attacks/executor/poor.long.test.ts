@@ -14,7 +14,7 @@ const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const plenty = 10n ** 22n;
 const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
 /**
- * The base fee of every block. Otherwise, empty blocks would lower it until the executor can pay.
+ * The fixed base fee. Without it, empty blocks would lower the base fee until the executor can pay.
  */
 const baseFeePerGas = 10n ** 9n;
 /**
@@ -85,7 +85,8 @@ describe("an executor without enough money for gas", () => {
       await until("it has read the balance", async () => stops() > earlier);
     }
     assert.equal(timesAsked("eth_estimateGas") + timesAsked("eth_call"), 0);
-    // The executor requests its balance every 15 s, and also once a minute together with the nonce.
+    // Every 15 s, the executor requests the balance. Once a minute, it also requests the balance
+    // and the nonce together.
     assert.ok(timesAsked("eth_getBalance") <= 15, `${timesAsked("eth_getBalance")}`);
     context.diagnostic(`in 150 s: ${JSON.stringify(Object.fromEntries(asked))}`);
 

@@ -97,7 +97,7 @@ describe("a recovery that needs more gas than a block permits", () => {
     const isSent = () => running.events.some(({ kind }) => kind === "sent");
     const reason = async () => (await jobOf(record!.address))?.reason;
     await until("it was tried", async () => isSent() || Boolean(await reason()));
-    assert.match((await reason()) ?? "it is sent", /^takes \d+ gas, at most \d+$/);
+    assert.match((await reason()) ?? "it is sent", /^takes \d+ gas, but the limit is \d+$/);
     assert.ok(!isSent());
 
     await setLimit(430_000n);
@@ -136,7 +136,7 @@ describe("a token that represents the native coin", () => {
     await world.client.setBalance({ address: record.address, value: 10n ** 17n });
     const running = startCore(store, world.chains([world.rpcUrl], { tokens }));
     context.after(running.stop);
-    // The address got its coin without a log and before its record existed. The executor therefore
+    // The coin arrived without a log, and before the address had a record. The executor therefore
     // notices the money only when it loads the new record.
     await save([record], victim);
     await until("it was tried", async () => (await jobOf(record.address))?.recovery_failures === 1);

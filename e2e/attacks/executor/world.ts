@@ -31,14 +31,14 @@ export const burns27Million: Hex = "0x5a5b5a810363019bfcc01160015700";
 
 /**
  * Calls the blake2f precompile with `rounds` rounds. Each round costs only one gas, but a node
- * needs a long time for many rounds. Fails without sufficient gas.
+ * needs a long time for many rounds. Fails if it gets too little gas.
  */
 export const blake2f = (rounds: number): Hex =>
   `0x63${rounds.toString(16).padStart(8, "0")}60e01b5f5260405f60d55f60095afa15601957005bfe`;
 
 /**
- * Mines at most one block every `ms` milliseconds and per poll of the executor. The number of
- * blocks until an execution therefore does not depend on the machine's speed.
+ * Mines at most one block per `ms` milliseconds, and at most one block per poll of the executor. So
+ * the machine's speed does not affect the number of blocks until an execution.
  */
 export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
   let polls = 0;
@@ -49,7 +49,7 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
     return hasPolled;
   };
   world.startTicking(ms, { isDue });
-  /** Counts polls: the executor waits only at the end of a poll. */
+  /** Counts polls. Each wait is one poll, because the executor waits only at the end of a poll. */
   return (core: Parts): Parts => ({
     ...core,
     waitForPoll(waitMs) {
@@ -173,7 +173,7 @@ function recordMaker({ client, token }: Prepared["world"]) {
   };
 }
 
-/** Returns how many blocks after `from` each record was executed. */
+/** Returns the number of blocks from `from` to the execution of each record. */
 async function blocksWaited(
   { client }: Prepared["world"],
   records: readonly AddressRecord[],
@@ -188,8 +188,8 @@ async function blocksWaited(
 }
 
 /**
- * Returns the gas cost in wei that the account was charged, with the maximum fees of pending
- * transactions.
+ * Returns the gas cost, in wei, that the account was charged. Pending transactions count with their
+ * maximum fees.
  */
 async function readCharged({ db }: Prepared["store"], accountId: string): Promise<bigint> {
   const rows = await db

@@ -144,7 +144,8 @@ const wrongRecoveries = ({ world, tokens, make, returning, fiatWith }: Hands): C
 });
 
 /**
- * Intents whose outcome depends on the time, the sender, or the gas. One intent leaves native coin.
+ * Intents whose outcome depends on the time, the sender, or the gas. One intent leaves native coin
+ * at its address.
  */
 const wrongMoments = ({ world, usual, make, visiting, before }: Hands): Classes => ({
   "too many items in store": () =>

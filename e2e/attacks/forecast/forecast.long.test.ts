@@ -1,5 +1,5 @@
 // Tests how well the service's checks predict an intent's outcome. The checks must report at least
-// 97% of the failing intents. At least 97% of the reported intents must fail. TESTS=long uses ten
+// 97% of the intents that fail. At most 3% of the reported intents may succeed. TESTS=long uses ten
 // intents of each class.
 
 import assert from "node:assert/strict";

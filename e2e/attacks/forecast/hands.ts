@@ -8,7 +8,7 @@ export const owner: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 export const friend: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const customer: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
 
-/** Returns the calldata with which a contract sends `amount` of the token to its owner. */
+/** Returns calldata with which a contract sends `amount` of the token to the contract's owner. */
 type Mover = (token: Hex, amount: bigint) => Hex;
 
 export type Case = {
@@ -22,7 +22,7 @@ export type Kit = {
   readonly tokens: Readonly<Record<string, Hex>>;
   /** Contracts that can send tokens, by address. */
   readonly movers: Map<Hex, Mover>;
-  /** Returns a different amount each time: a few tokens with six decimals. */
+  /** Returns a different amount each time. */
   amount(): bigint;
   send(to: Hex, data: Hex): Promise<void>;
   /** A token whose issuer can pause it and block accounts. */

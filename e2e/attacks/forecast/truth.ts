@@ -111,8 +111,8 @@ async function wrongReturn(kit: Kit, record: AddressRecord): Promise<string | un
 }
 
 /**
- * Returns whether an account can move its tokens. An account without code can move its tokens,
- * unless nobody has its key. A contract can move its tokens if its owner can trigger a transfer.
+ * Returns whether an account can move its tokens. An account without code can move its tokens if
+ * somebody has its key. A contract can move its tokens if its owner can trigger a transfer.
  */
 async function canSendOn(kit: Kit, account: Hex, token: Hex): Promise<boolean> {
   if (nobodys.has(account) || BigInt(account) < 65_536n) return false;

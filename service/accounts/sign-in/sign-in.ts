@@ -375,8 +375,8 @@ const estimatedCharactersMax = 40;
 let estimator: Promise<Estimator> | undefined;
 
 /**
- * Refuses passwords that are easy to guess. Estimates the number of guesses with lists of common
- * passwords, keyboard patterns, dates, and repetitions.
+ * Refuses passwords that are easy to guess. Estimates how many guesses an attacker needs. The
+ * estimate considers common passwords, keyboard patterns, dates, and repetitions.
  *
  * @throws {SignInError} `password_guessable`, for example if the password is similar to the `email`
  */

@@ -12,8 +12,8 @@ import type { SimulatedChain } from "../simulation/simulation.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
 /**
- * To read an allowance after the calls, the node must support eth_simulateV1. Otherwise, the result
- * is empty.
+ * The result is empty if the node does not support eth_simulateV1. Only this method can read the
+ * allowances after the calls.
  */
 export async function findAllowances(
   { rpc, factory }: SimulatedChain,

@@ -131,7 +131,7 @@ async function assumeFunding(
 const blockedMax = 4;
 
 /**
- * Finds addresses in the intent that the token blocks, and returns their paths. Checks the
+ * Asks the token which of the intent's addresses it blocks, and returns their paths. Checks the
  * `recovery` address only if a simulated transfer to it fails. If a call of the intent fails, also
  * checks the addresses in that call.
  */

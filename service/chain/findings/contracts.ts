@@ -1,6 +1,6 @@
 // Finds out whether an intent's contracts are proxies, are paused, or could move a token. A proxy
 // can change its behavior between the check and the payment. No check can predict such a change.
-// But using a proxy is not a mistake, so proxies are notes and not findings.
+// But using a proxy is not a mistake, so a proxy causes a note and not a finding.
 
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
@@ -52,9 +52,9 @@ const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);
 const moving: ReadonlySet<string> = new Set(["a9059cbb", "095ea7b3"]);
 
 /**
- * Returns whether the code could move tokens. Code that contains CALLCODE or DELEGATECALL could
- * always move tokens. Other code must contain a CALL. It must also contain a token function's
- * selector, or a CALLDATACOPY to forward any selector. The result may be a false positive.
+ * Returns whether the code could move tokens. Code with CALLCODE or DELEGATECALL can always move
+ * tokens. Other code can do so only with a CALL. The call's selector is in the code, or comes from
+ * a CALLDATACOPY. The result may be a false positive.
  */
 export function canMoveTokens(code: Hex): boolean {
   const bytes = withoutMetadata(Buffer.from(code.slice(2), "hex"));
@@ -114,7 +114,7 @@ export function notesOf({ intent }: StatusSubject, codes: Codes, pausable: Pausa
     const message = isProxied(target)
       ? "the target is a proxy, so its owner can change this call's effect before the address is " +
         "paid"
-      : "the target can be paused, so its owner can make this call fail before the address is paid";
+      : "the target's owner can pause it before the address is paid, and then this call fails";
     notes.push({ path: ["calls", index, "target"], code: "target_may_change", message });
   });
   return notes;

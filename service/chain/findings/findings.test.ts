@@ -375,7 +375,7 @@ async function blocked(
 }
 
 describe("a check", () => {
-  test("has a test in this file for all but three kinds of findings", () => {
+  test("every kind of finding except three has a test in this file", () => {
     // http/create/check.test.ts tests the finding that needs the database. recovery.test.ts tests
     // the findings that need a second chain or many transactions.
     const apart = [

@@ -144,8 +144,10 @@ async function estimateAt(
 }
 
 /**
- * - `paymentConfirmations`: the number of later blocks before the executor acts on a payment
- * - `confirmations`: the number of later blocks before an execution is final
+ * - `paymentConfirmations`: the number of blocks that must follow a payment's block before the
+ *   executor acts on the payment
+ * - `confirmations`: the number of blocks that must follow an execution's block before the
+ *   execution is final
  */
 export type Depths = { paymentConfirmations: number; confirmations: number };
 
@@ -168,7 +170,7 @@ export async function findNearExpiry(
     `the address expires ${leftSeconds} s after the newest block, but a payment made now is ` +
     "final after " +
     `about ${seconds} s (${blocks} blocks of this chain)`;
-  const cure = `use at least ${block.timestamp + seconds * 2}, and add the time that payers need`;
+  const cure = `use at least ${block.timestamp + seconds * 2} plus the time that payers need`;
   return [{ path: ["expirationTimestamp"], code: "expires_too_near", message, cure }];
 }
 

@@ -32,7 +32,7 @@ export function findFailure(
       `${reason} (${callGas}): the call needs more gas than a transaction can have, or an inner ` +
       "call uses all the gas that it receives, so no limit is high enough";
     const cure =
-      "call a contract that uses less gas, and that limits the gas of inner calls that can fail";
+      "call a contract that uses less gas and sets a gas limit for inner calls that can fail";
     return [{ path, code: "call_reverts", message, cure }];
   }
   const cure = "change the call or its conditions so that it succeeds with the paid amount";

@@ -1,6 +1,7 @@
-// Finds recovery addresses that look like an exchange's wallet. Also finds recovery addresses that
-// their owner may not control on every chain. The factory sends payments on the wrong chain to
-// `recovery` on that chain. But a smart-contract wallet may exist only on the intent's chain.
+// Finds recovery addresses that look like an exchange's wallet. Also finds contracts at `recovery`
+// that are missing on another chain. If an address is paid on the wrong chain, the factory sends
+// the payment to `recovery` on that chain. But a smart-contract wallet may exist only on the
+// intent's chain.
 
 import type { Hex } from "executable-address";
 import type { Finding, Note } from "executable-address/client";
@@ -22,7 +23,7 @@ const chainsMax = 16;
 const waitMs = 2000;
 /**
  * An exchange's hot wallet sends this number of transactions in a few days. A personal wallet
- * rarely sends this number.
+ * rarely sends that many transactions.
  */
 const noncesMin = 10_000;
 
@@ -82,7 +83,7 @@ async function findExchange(
   const ask = (at: unknown) => ({ method: "eth_getTransactionCount", params: [recovery, at] });
   const count = quantity(await askAt(rpc, block, ask));
   if (count < BigInt(noncesMin)) return [];
-  const message = `the address has sent ${count} transactions, like the wallet of an exchange`;
+  const message = `the address has sent ${count} transactions, so it may belong to an exchange`;
   const cure =
     "use a wallet that the payer controls, because an exchange may not credit returned money";
   return [{ path: ["recovery"], code: "recovery_looks_like_exchange", message, cure }];

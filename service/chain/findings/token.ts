@@ -33,7 +33,7 @@ export type TokenAnswers = {
   arrives: { sent: bigint; received: bigint } | undefined;
 };
 
-/** @param assumed state overrides, and the `balance` of the address with these overrides */
+/** `balance` is the balance of the address with the overrides `state`. */
 export async function askToken(
   rpc: ChainRpc,
   block: BlockReference,
@@ -66,7 +66,7 @@ export async function askToken(
   };
 }
 
-/** @param blocked the addresses that the token blocks, as paths in the intent */
+/** @param blocked the paths in the intent to the addresses that are blocked by the token */
 export function findTokenDoubts(
   { intent }: StatusSubject,
   answers: TokenAnswers,
@@ -174,7 +174,7 @@ const isHuge = (amount: bigint, decimals: number) => amount >= 10n ** BigInt(dec
 /**
  * Finds an amount that was probably scaled with the wrong number of decimals. An ordinary amount is
  * between a hundredth of a token and ten million tokens. An amount far outside this range is
- * reported if it is ordinary with another common number of decimals.
+ * reported if another common number of decimals would make it ordinary.
  */
 export function findWrongDecimals(amountText: string, token: Token): Finding[] {
   const { decimals, symbol } = token;

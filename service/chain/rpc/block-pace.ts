@@ -29,12 +29,13 @@ const spacingsMax = 8;
 const unevenMax = 3;
 /** The shortest predicted block interval, in poll intervals. */
 const pollsMin = 3;
-/** The next block is requested earlier than predicted, by this fraction of the poll interval. */
+/** The next block is requested this fraction of the poll interval before its predicted time. */
 const earlier = 0.1;
 
 /**
- * A block interval by the chain's clock and by this host's clock. The host's interval can be too
- * short by one poll interval. With this correction, the shorter interval is used.
+ * The time between two blocks, measured with the chain's clock and with this host's clock. `hostMs`
+ * can be too short by one poll interval, so one poll interval is added. The shorter of the two
+ * times is then used.
  */
 type Spacing = { chainMs: number; hostMs: number };
 

@@ -1,7 +1,7 @@
 // Makes the calls for which the answer of a single endpoint is sufficient. Calls the endpoints in
-// order until one answers. Waits for a rate-limited endpoint only if no other endpoint is left.
-// Calls at a block contain its hash, so a node without the block returns an error. For nodes that
-// do not support hashes, these calls contain the block's number.
+// order until one answers. Waits for a rate-limited endpoint only if no other endpoint is left. A
+// call that reads the state at a block contains the block's hash, so a node without the block
+// returns an error. For nodes that do not support hashes, the call contains the block's number.
 
 import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 import { type BlockReference, invalidParameters, toQuantity } from "executable-address/status";
@@ -35,13 +35,14 @@ export type ChainRpc = {
 
 /** The timeout of each request to an endpoint. */
 export const requestTimeoutMs = 10_000;
-/** After a failure, an endpoint is last in the order of calls for this time. */
+/** For this time after a failure, an endpoint is called last. */
 const standBackMs = 15_000;
 
 /**
  * @param urls in the order in which they are called
  * @param now milliseconds of a monotonic clock
- * @param chain if present, users of the same URL in this process share the provider's limits
+ * @param chain the chain of the URLs; if given, all clients of a URL in this process share the
+ *   provider's limits
  */
 export function openChainRpc(
   urls: readonly string[],
@@ -84,7 +85,7 @@ function requester(endpoints: readonly Endpoint[], now: () => number): ChainRpc[
   };
 }
 
-/** Returns a call at a block. `at` names the block in the form that the node supports. */
+/** Builds a call at the block that `at` names in the form that the node supports. */
 type Question = (at: unknown) => Call;
 
 /** A block, and a function that calls endpoints at this block. */

@@ -5,8 +5,8 @@
 // Each network, relay group, and `ChainRpc` opens its own records. So a process can have several
 // records of the same endpoint.
 //
-// A record does not contain the last block whose logs the endpoint returned. follow/memory.ts
-// stores this block (`FollowMemory.shown`), because a reorganization can remove the block.
+// follow/memory.ts stores the last block whose logs an endpoint returned (`FollowMemory.shown`).
+// The endpoint's record omits this block, because a reorganization can remove the block.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -21,7 +21,7 @@ export type NetworkEvent =
 /**
  * The maximum number of polls (requests of the newest block) until a failed endpoint is called
  * again. After the first failure, the endpoint is called again in the next poll. Each further
- * failure doubles the number of polls.
+ * failure doubles the number of polls until the next call.
  */
 const penaltyMax = 16;
 /** An endpoint that has not answered for this time no longer counts for the quorum. */
@@ -36,7 +36,7 @@ const points = { failed: 0.5, differs: 1 };
 const scoreMax = 20;
 /** The number of views (view.ts) after which an endpoint's chain ID is read again. */
 const viewsPerChainCheck = 300;
-/** After a fast response, `answerMs` is at least this share of its previous value. */
+/** A fast response can lower `answerMs` only to this fraction of its previous value. */
 const answerMsDecay = 0.8;
 
 type Mutable = {
@@ -72,8 +72,8 @@ type Mutable = {
 };
 
 /**
- * The log queries that the endpoint accepts. Each sweep reads the logs of new blocks and has a
- * number (follow/sweep.ts).
+ * The log queries that the endpoint accepts. A sweep reads the logs of new blocks
+ * (follow/sweep.ts). Sweeps are numbered.
  */
 type LogLimits = {
   /** The maximum number of blocks in the next query. */
@@ -90,21 +90,20 @@ type LogLimits = {
   growIn: number;
   growInNext: number;
   /**
-   * Set if the endpoint did not answer a log query in time. Before this sweep, logs are requested
+   * Set if the endpoint did not answer a log query in time. Sweeps before this one request logs
    * from the endpoint only if no other endpoint is left.
    */
   slowUntilSweep: number;
   /**
-   * Set while the endpoint refuses all log queries. Before sweep `untilSweep`, logs are requested
-   * from the endpoint only if no other endpoint is left. `sweeps` is the length of this pause, and
-   * `message` is the endpoint's error message.
+   * Set while the endpoint refuses all log queries. The pause ends at sweep `untilSweep`, and
+   * `sweeps` is its length. During the pause, logs are requested from the endpoint only if no other
+   * endpoint is left. `message` is the endpoint's error message.
    */
   refusing: { untilSweep: number; sweeps: number; message: string } | undefined;
   /** Whether the endpoint refuses log queries that filter by recipient. */
   isByTokens: boolean;
   /**
-   * The first sweep that requests the logs of look-alikes again after a refusal. 0 if the endpoint
-   * never refused these logs.
+   * Before this sweep, the logs of look-alikes are not requested from the endpoint. Initially 0.
    */
   lookalikesFromSweep: number;
 };
@@ -178,10 +177,10 @@ const write = (record: EndpointRecord): Mutable => record as Mutable;
  * in parallel. The round can end before all endpoints have answered.
  */
 export type Inquiry = {
-  /** Returns whether the round has ended, so that this endpoint's answer is no longer needed. */
+  /** Returns whether the round has ended. This endpoint's answer is then no longer needed. */
   isOver(): boolean;
   /**
-   * Records that the provider rate-limits the endpoint.
+   * Marks the endpoint as rate-limited.
    * @returns false if the answer is no longer needed
    */
   mayWait?(): boolean;
@@ -280,7 +279,7 @@ export function recordFailedAt(record: EndpointRecord, nowMs: number): void {
 /**
  * Returns the endpoints to call in the next poll. Omits endpoints that failed recently, because
  * waiting for their timeout would delay the poll. If all endpoints failed recently, returns all
- * endpoints. Each call counts as a poll, and therefore shortens the penalties.
+ * endpoints. Penalties last for a number of polls. Each call of this function counts as one poll.
  */
 export function takeWilling({ all }: NetworkState): EndpointRecord[] {
   for (const { penalty } of all.map(write)) {
@@ -310,19 +309,19 @@ export function countOut({ all, clock, report }: NetworkState): number {
  * current one. The endpoint is asked anyway if no other endpoint is left.
  */
 const slowSweeps = 16;
-/** The number of sweeps that omit the logs of look-alikes after an endpoint refuses them. */
+/** An endpoint that refused the logs of look-alikes is asked again after this number of sweeps. */
 const lookalikesRestSweeps = 16;
 /**
  * After an endpoint refuses all logs, no more logs are requested from it in this sweep. Each
- * further refusal doubles this pause, up to `refusingSweepsMax` sweeps.
+ * further refusal doubles the number of sweeps without requests, up to this maximum.
  */
 const refusingSweepsMax = 64;
 /** The factor by which a range of blocks grows. */
 const rangeGrowth = 1.1;
 /**
  * Limits can change. So a longer range is tried after `growInFirst` successful queries at the known
- * limit. With each refusal, this number doubles, up to `growInMax`. So a constant limit soon causes
- * only about one refusal in 256 queries.
+ * limit. With each refusal, this number doubles, up to `growInMax`. If the limit stays the same,
+ * soon only about one query in 256 is refused.
  */
 const [growInFirst, growInMax] = [16, 256];
 
@@ -366,7 +365,7 @@ export function recordLogsSlow(record: EndpointRecord, sweep: number): void {
   write(record).logs.slowUntilSweep = sweep + slowSweeps;
 }
 
-/** Records that the endpoint refuses logs even for a single block. */
+/** Marks the endpoint as refusing all log queries. */
 export function recordAllLogsRefused(record: EndpointRecord, sweep: number, message: string): void {
   const { logs } = write(record);
   const sweeps = Math.min((logs.refusing?.sweeps ?? 0) * 2 || 1, refusingSweepsMax);

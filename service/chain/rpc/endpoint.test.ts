@@ -45,7 +45,7 @@ describe("httpEndpoint", () => {
       60_000,
     ],
   ] as const) {
-    test(`throws an error without the URL for ${what}`, async () => {
+    test(`does not show the URL in the error for ${what}`, async () => {
       answer = () => given;
       // In the case "a rate limit", the required wait must exceed `patienceMs`. In the other cases,
       // no wait may exceed `patienceMs`, even on a slow machine.

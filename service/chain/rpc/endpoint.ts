@@ -58,7 +58,8 @@ export const readProviders = () =>
  * Opens the endpoint at `url`.
  *
  * @param name the name in logs and metrics
- * @param chain if present, users of the same URL in this process share the provider's limits
+ * @param chain if present, all endpoints with the same URL in this process share the provider's
+ *   limits
  */
 export function httpEndpoint(
   name: string,
@@ -166,7 +167,7 @@ const attemptsMax = 4;
 /** Methods that are not retried, because the caller makes a smaller request instead. */
 const triedOnce = new Set(["eth_getLogs", "eth_getBlockReceipts"]);
 
-/** The answers to a batch, and the calls to send again. Each call of the batch is in one list. */
+/** The answers to a batch, and the calls that must be sent again (`left`). */
 type BatchResult = { answered: { index: number; answer: Answer }[]; left: OpenCall[] };
 
 /** @throws {ChainUnavailable} if the whole request failed */
@@ -251,7 +252,9 @@ function settle(
   };
 }
 
-/** Returns the calls to send again. If a call has no attempts left, `last` is its answer. */
+/**
+ * Returns the calls that must be sent again. If a call has no attempts left, `last` is its answer.
+ */
 function retryLater({ name }: Provider, batch: OpenCall[], last: Answer): BatchResult {
   const isSpent = ({ attempts, call }: OpenCall) =>
     attempts + 1 >= attemptsMax || triedOnce.has(call.method);

@@ -1,5 +1,6 @@
-// Extends the wait between two polls until an endpoint reports a new block by WebSocket. The
-// executor therefore requests the newest block less often while no block is mined.
+// Extends the executor's wait between two polls while an endpoint reports new blocks by WebSocket.
+// A reported block ends the wait. The executor therefore requests the newest block less often while
+// no block is mined.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../flow/wait.ts";

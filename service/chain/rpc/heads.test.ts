@@ -5,7 +5,7 @@ import { openChainLoop } from "../../follow/loop.ts";
 import { headMsMax, openHeads } from "./heads.ts";
 import { CallsSpent } from "./json-rpc.ts";
 
-/** A node with one block, which counts its requests. `mine` adds a block. */
+/** A node that has one block and counts its requests. `mine` adds a block. */
 function node() {
   const asked = { times: 0 };
   let number = 1;
@@ -56,7 +56,7 @@ describe("a read of the newest block", () => {
       message: "expected the newest block of the chain, found null",
     }));
 
-  test("shares its request with other reads within a tenth of a second", async () => {
+  test("shares its request with all reads in the next tenth of a second", async () => {
     const { asked, heads, mine } = node();
     await Promise.all([heads.read(), heads.read(), heads.at(async ({ number }) => number)]);
     assert.equal((await heads.read()).number, 1);
@@ -134,7 +134,8 @@ describe("a read of the newest block", () => {
       stop();
       return (chain.asked.times - before) / 10;
     };
-    // A block interval of ten polls is predicted. An interval of two polls is too short.
+    // A block interval of ten polls can be predicted. An interval of two polls is too short for
+    // this.
     assert.ok((await requestsPerBlock(200)) <= 3);
     assert.equal(await requestsPerBlock(1_000), 2);
   });

@@ -28,7 +28,7 @@ export type Heads = {
   subscribe(onOther: () => void): () => void;
   /** Returns the result of {@link readAtNewest} for this chain. */
   at<Found>(readAt: (block: BlockReference) => Promise<Found>): Promise<Found>;
-  /** Records a newest block that the executor has read. */
+  /** Records the newest block after the executor has read it. */
   note(block: BlockReference): void;
 };
 
@@ -41,7 +41,7 @@ export const headMsMax = 100;
 
 /**
  * @param now milliseconds of a monotonic clock
- * @param source names the chain and its endpoints in errors
+ * @param source the text for the chain and its endpoints in errors
  */
 export function openHeads(request: Request, now: () => number, source = "the chain"): Heads {
   const pace = openBlockPace();
@@ -131,7 +131,7 @@ async function readHead(request: Request, source: string): Promise<BlockReferenc
   return head;
 }
 
-/** Returns the current chain's block with this number, or undefined if there is none. */
+/** Returns the block that now has this number, or undefined if there is none. */
 export async function findBlockAt(
   { request }: { request: Request },
   number: number | "latest",

@@ -25,7 +25,7 @@ describe("the validation of a node's response", () => {
       assert.throws(read, { name: "ChainUnavailable", message }));
   }
 
-  test("accepts a block without a base fee and a gas limit", () => {
+  test("accepts a block that has neither a base fee nor a gas limit", () => {
     const { baseFee, gasLimit } = blockOf(block);
     assert.deepEqual([baseFee, gasLimit], [0n, 30_000_000n]);
   });

@@ -42,8 +42,8 @@ export class CallRefused extends Error {
 
 /**
  * Returns whether the error means that a node or gateway was reached but returned no result. The
- * error's code and text do not matter, because they differ between nodes. Gateways report even
- * timeouts as errors.
+ * error's code and text do not matter, because they differ between nodes. For example, a gateway
+ * returns a JSON-RPC error if its node times out.
  */
 export function isRefusal(error: unknown): error is CallRefused | ChainUnavailable {
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
@@ -55,8 +55,8 @@ export function isRefusal(error: unknown): error is CallRefused | ChainUnavailab
 const executionError = -32015;
 
 /**
- * Returns whether the call ran and reverted. Checks the error's code and data first, because the
- * text is less reliable. A contract can choose the revert reason in the text.
+ * Returns whether the call ran and reverted. Checks the error's code and data first. The text is
+ * less reliable, because it can contain a revert reason that the contract chose.
  */
 export function isRevert({ code, message, data }: CallError): boolean {
   if (code === executionReverted || code === executionError || isRevertData(data)) return true;
@@ -94,7 +94,8 @@ export function resultOf(answer: Answer | undefined, method: string): unknown {
 }
 
 /**
- * Parses a "quantity", which is a hexadecimal number in JSON-RPC. The error names `place`.
+ * Parses a "quantity", which is a hexadecimal number in JSON-RPC. The error's message starts with
+ * `place`.
  * @throws {ChainUnavailable} if `value` is not a quantity
  */
 export function quantity(value: unknown, place?: string): bigint {
@@ -104,7 +105,8 @@ export function quantity(value: unknown, place?: string): bigint {
 }
 
 /**
- * Parses hex with an even number of digits, and returns it in lowercase. The error names `place`.
+ * Parses hex with an even number of digits, and returns it in lowercase. The error's message starts
+ * with `place`.
  *
  * @throws {ChainUnavailable} if `value` is not hex with an even number of digits
  */
@@ -167,7 +169,7 @@ export function unread(error: unknown): never {
   throw new ChainUnavailable(message, { cause: error });
 }
 
-/** A log from eth_getLogs or a receipt. All hex is lowercase. */
+/** A log from eth_getLogs or from a receipt. All hex is lowercase. */
 export type Log = { address: Hex; topics: Hex[]; data: Hex };
 
 /** @throws {ChainUnavailable} if `value` is not a log */

@@ -3,9 +3,9 @@
 //
 // An additional endpoint never makes the answers less reliable. The height of the newest block
 // needs a quorum, so an endpoint cannot invent later blocks. An endpoint is silent if its newest
-// block stays the same while another endpoint advances. An endpoint that responds much later than a
-// quorum is silent too. After minutes of silence, an endpoint does not count for the quorum until
-// it answers again.
+// block stays the same while another endpoint advances. An endpoint is also silent if it responds
+// much later than a quorum does. After minutes of silence, an endpoint does not count for the
+// quorum until it answers again.
 
 import type { Hex } from "executable-address";
 import type { Endpoint } from "./endpoint.ts";
@@ -47,7 +47,7 @@ export type Network = {
   openView(): Promise<View>;
   /**
    * Asks one endpoint for its newest block. If this block is still `head`, returns undefined.
-   * Otherwise, opens a view. Each call starts with the next endpoint.
+   * Otherwise, opens a view. Successive calls ask the endpoints in turn.
    */
   openNewView(head: Hex): Promise<View | undefined>;
 };
@@ -254,8 +254,8 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
     const other = byNumber.get(head.number);
     byNumber.set(head.number, head.hash);
     if (!other || other === head.hash) continue;
-    const { name } = record.endpoint;
-    const detail = `block ${head.number}: ${name} returns ${head.hash}, another endpoint ${other}`;
+    const returned = `${record.endpoint.name} returns ${head.hash}`;
+    const detail = `block ${head.number}: ${returned}, but another endpoint returns ${other}`;
     report({ kind: "rpc_disagreement", about: "head", detail });
   }
 }

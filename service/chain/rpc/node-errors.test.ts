@@ -83,7 +83,7 @@ describe("classifyError", () => {
 
 describe("the revert reason of a contract", () => {
   const word = (text: string) => Buffer.from(text).toString("hex").padEnd(64, "0");
-  /** How each client includes the revert reason in its message. */
+  /** The error that each node software returns for a revert reason. */
   const quoting: readonly [client: string, quote: (reason: string) => CallError][] = [
     [
       "geth",

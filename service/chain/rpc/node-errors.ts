@@ -35,7 +35,7 @@ export type ErrorKind =
   | "other";
 
 /**
- * A rule. An error with the code `code`, or whose message matches `text`, has the kind `kind`.
+ * A rule. An error has the kind `kind` if its code is `code` or its message matches `text`.
  * `source` is the software or provider that returns such errors. If several rules match, the first
  * one decides.
  */
@@ -43,7 +43,7 @@ type Row = { source: string; kind: ErrorKind; code?: number; text?: RegExp };
 
 const send = "eth_sendRawTransaction";
 
-/** Rules for errors of eth_sendRawTransaction, from each client's own list of errors. */
+/** Rules for errors of eth_sendRawTransaction, from the node clients' lists of errors. */
 const rowsOfSends: readonly Row[] = [
   { source: "geth, erigon, reth", kind: "already_known", text: /already known|known transaction/i },
   { source: "OpenEthereum, anvil", kind: "already_known", text: /already (been )?imported/i },
@@ -191,14 +191,14 @@ export function classifyError(method: string, error: CallError): ErrorKind {
   return error.code === -32603 && error.message.length < 40 ? "transient" : "other";
 }
 
-/** The maximum number of digits in a number of blocks. Longer numbers are ignored. */
+/** The maximum number of digits in a block count. Longer numbers are ignored. */
 const digitsMax = 9;
 /** Only this number of characters is searched, because a message can contain a whole request. */
 const charactersMax = 500;
 
 /**
- * A pattern of the messages in which `source` states the number of blocks that it allows. If
- * several patterns match, the first one decides.
+ * A pattern for messages that state the maximum number of blocks. `source` names the providers and
+ * nodes that send such messages. If several patterns match, the first one decides.
  */
 type Stated = { source: string; text: RegExp };
 
@@ -210,7 +210,7 @@ const pairs: readonly Stated[] = [
   },
 ];
 
-/** Patterns for a number of blocks, which can have thousands separators or a K for thousands. */
+/** Patterns for a block count, such as 10000, 10,000, or 10K. */
 const widths: readonly Stated[] = [
   { source: "Alchemy", text: /up to an? (?<number>[\d,]+k?) block range/i },
   {

@@ -1,7 +1,7 @@
 // Learns a provider's limits from its refusals: calls and bytes per request, and calls per second.
 // A rate limit applies to all methods or to a single method. Limits can change, for example with
-// the operator's plan. So rates grow with each answer. Learned size limits and limits of single
-// methods are forgotten after ten minutes.
+// the operator's plan. Each successful answer therefore raises the learned rate. Learned size
+// limits and limits of single methods are forgotten after ten minutes.
 
 import type { Call } from "./json-rpc.ts";
 
@@ -17,9 +17,9 @@ export type Pace = {
   /** Returns how long to wait until the first calls of `open` can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
-   * Returns whether the provider currently rate-limits any of these calls. A rate limit begins with
-   * a refusal. It ends when the provider again answers a call to which the limit applies. The
-   * operator's own limit does not count.
+   * Returns whether the provider currently rate-limits any of these calls. The rate limit lasts
+   * from a refusal until the provider again answers a call to which the limit applies. A limit that
+   * the operator has configured does not count as a rate limit.
    */
   isThrottled(open: readonly { call: Call }[]): boolean;
   /** Removes and returns the first calls in `open`, at least one, for the next request. */
@@ -137,7 +137,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   };
 }
 
-/** Returns how many calls from the start of `open` fit into one request, at least 1. */
+/** Returns how many of the first calls in `open` fit into one request. Returns at least 1. */
 function countFitting(
   open: readonly { call: Call }[],
   { callsMax, bytesMax }: { callsMax: number; bytesMax: number },

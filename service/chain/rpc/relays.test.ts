@@ -10,8 +10,8 @@ const accepted: Response = { status: 200, retryAfter: "", date: "", body: { id: 
 const limited: Response = { status: 429, retryAfter: "86400", date: "", body: undefined };
 
 /**
- * Opens one relay for each of `first` with a simulated clock. A relay's first response is its entry
- * in `first`, and all later responses accept the transaction.
+ * Opens one relay for each response in `first`, with a simulated clock. A relay's first response is
+ * its entry in `first`. All later responses accept the transaction.
  */
 function openSimulated(first: readonly Response[]) {
   const clock = { ms: 0 };
@@ -38,7 +38,7 @@ describe("a relay that answers 429 with `Retry-After: 86400`", () => {
   };
   for (const [others, first] of Object.entries(cases))
     for (const everySeconds of [5, 15, 60])
-      test(`is called again after 60 s (${others}, a call every ${everySeconds} s)`, async () => {
+      test(`is retried after 60 s (${others}; a transaction every ${everySeconds} s)`, async () => {
         const { clock, events, relays, requestsAt } = openSimulated([limited, ...first]);
         while (clock.ms <= 60_000) {
           await relays.send([sendCall]);

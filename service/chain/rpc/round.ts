@@ -1,6 +1,6 @@
 // Sends the same request to several endpoints of a chain in parallel (a round). After enough
-// endpoints have answered, waits only a limited time for the others. Does not wait for rate-limited
-// endpoints then. Without a limit, one slow endpoint would delay every read.
+// endpoints have answered, waits a limited time for the others, but not for rate-limited endpoints.
+// Without a limit, one slow endpoint would delay every read.
 
 import {
   type EndpointRecord,

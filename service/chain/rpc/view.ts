@@ -25,8 +25,8 @@ export type Usable = (answer: Answer, index: number) => boolean;
 export type View = {
   head: Block;
   /**
-   * The block parameter of calls that read the state after `head`. The parameter contains the
-   * block's hash, so that an endpoint cannot answer for another block.
+   * The block parameter of calls that read the state at the end of block `head`. The parameter
+   * contains the block's hash, so that an endpoint cannot answer for another block.
    */
   at: { blockHash: Hex };
   /**
@@ -38,9 +38,9 @@ export type View = {
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
    * Like {@link View.read}, but `turn` selects the endpoint that is called first. If no answer has
-   * a quorum, `turn` also selects the endpoint whose answer is returned. Callers that repeat a read
-   * pass a different `turn` each time. If one of two endpoints is wrong, its answer is then
-   * returned in at most half of the reads.
+   * a quorum, `turn` also selects the endpoint whose answer is returned. If you repeat a read, pass
+   * a different `turn` each time. If one of two endpoints is wrong, its answer is then returned in
+   * at most half of the reads.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
@@ -174,7 +174,7 @@ const isResult: Usable = (answer) => "result" in answer;
 
 /**
  * Sorts the endpoints for a read. Endpoints with less than one penalty point come before all
- * others, and `turn` selects the first endpoint.
+ * others. `turn` selects which of these endpoints comes first.
  */
 function inTurn(order: readonly EndpointRecord[], turn: number, nowMs: number): EndpointRecord[] {
   const isGood = (record: EndpointRecord) => scoreOf(record, nowMs) < 1;

@@ -70,7 +70,8 @@ export function explainRevert(data: Hex): string {
 export const reasonCharactersMax = 200;
 
 /**
- * Shortens the text, which any contract can choose. Replaces all characters except printable ASCII.
+ * Shortens the text, because a contract can choose a long text. Replaces all characters except
+ * printable ASCII.
  */
 export function shortAscii(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, reasonCharactersMax);

@@ -197,12 +197,12 @@ export function openSimulations(
 }
 
 const tooLate = (waitedMs: number, waitMsMax: number): string =>
-  `expected a simulation to wait at most ${waitMsMax} ms for others, ` +
-  `found ${Math.ceil(waitedMs)} ms`;
+  `the simulation waited ${Math.ceil(waitedMs)} ms for other simulations, but the limit is ` +
+  `${waitMsMax} ms`;
 
 /**
- * `isGuess` is true if the contract may not be a token. The number of unmeasured balances does not
- * include the balances in such contracts.
+ * `isGuess` is true if it is not certain that the contract is a token. The number of unmeasured
+ * balances does not include the balances in such contracts.
  */
 type ReadPair = Pair & { isGuess: boolean };
 
@@ -230,9 +230,9 @@ function choosePairs(
     ...moved.filter((pair) => !isKnown(pair)),
     ...tokens.flatMap((token) => [address, intent.recovery].map((account) => ({ account, token }))),
   ].map((pair) => ({ ...pair, isGuess: false }));
-  // A contract that accepts deposits is often a token for shares of the deposits. Some of these
-  // contracts log no transfer when they mint shares. So the balance in each target contract is
-  // measured, even if no log mentions it.
+  // A contract that accepts deposits is often itself a token, whose units are shares of the
+  // deposits. Some of these contracts log no transfer when they mint shares. So each target
+  // contract is asked for the balance of `address`, even without a log.
   const guesses = targets
     .filter((target) => !tokens.includes(target))
     .map((token) => ({ account: address, token, isGuess: true }));

@@ -182,7 +182,7 @@ for (const [name, read] of Object.entries(readers)) {
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
-    test("succeeds without the recovery if the node omits the logs of the recovery", async () => {
+    test("returns `recovered` without `recoveries` if the node omits the logs", async () => {
       const record = await closed();
       const { status } = await readFrom(record, logless);
       assert.equal(status.state, "recovered");
@@ -201,8 +201,8 @@ for (const [name, read] of Object.entries(readers)) {
           if (count++ === at) await world.reorg(2);
           return ask(method, params);
         });
-        // The reorganization occurs before one of the read's RPC calls. So the status can contain
-        // any block of the new chain. The test checks this block separately.
+        // The status's `block` depends on when the reorganization occurs, so it is checked
+        // separately.
         const { block, ...rest } = status;
         const { block: _, ...expected } = await read(changed, world.rpcUrl);
         assert.deepEqual(rest, expected, `before call ${at}`);

@@ -75,7 +75,9 @@ const works = (data: Hex, blockNumber: bigint) =>
     () => false,
   );
 
-/** Checks the status against simulated calls of the contract and the token's Transfer events. */
+/**
+ * Compares the status with simulated calls to the contract, and with the token's Transfer events.
+ */
 async function assertTrue(record: AddressRecord, status: AddressStatus) {
   const blockNumber = BigInt(status.block.number);
   const canExecute = await works(toHex(encodeExecution(record.intent)), blockNumber);

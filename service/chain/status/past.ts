@@ -73,7 +73,7 @@ const spansMax = 64;
  * reads the logs in shorter ranges. If no events are cached, starts at the first block at which the
  * address has code.
  *
- * @throws {ChainUnavailable} if one read cannot request all ranges
+ * @throws {ChainUnavailable} if more than {@link spansMax} ranges are necessary
  */
 export async function readPast(
   view: ChainView,
@@ -147,8 +147,8 @@ async function remember(
 }
 
 /**
- * A chain at one block. Each block is read once. Addresses that need logs of the same blocks share
- * a request.
+ * A chain at one block. Each block is read once. One request reads the logs of the same blocks for
+ * several addresses.
  */
 export type ChainView = {
   block: BlockReference;
@@ -221,7 +221,7 @@ const asError = (error: unknown) => (error instanceof Error ? error : new Error(
  * Reads the factory's events for some addresses in a range of blocks.
  *
  * @param vaults at most a few hundred, because they share a filter
- * @returns oldest first, or the node's refusal
+ * @returns the events, oldest first, or the node's refusal
  * @throws {StatusError} `rpc_inconsistent` for a log that was not requested
  */
 async function readLogs(

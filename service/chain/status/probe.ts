@@ -24,27 +24,23 @@ const headBytes = 128;
 const holdingBytes = 128;
 
 /**
- * The maximum number of addresses per call. The result of init code costs 200 gas per byte, like
- * deployed code. The result can have at most 24,576 bytes, which are enough for 191 addresses. With
- * proxied tokens, a call takes 7 million gas. Nodes allow at least 25 million gas.
+ * The maximum number of pairs per call. The call runs init code, whose result costs 200 gas per
+ * byte and has at most 24,576 bytes. This is enough for 191 pairs. With proxied tokens, a call
+ * takes 7 million gas. Nodes allow at least 25 million gas.
  */
 export const pairsPerCallMax = 150;
 
-/**
- * Returns how many addresses the next read should contain after a failed read.
- *
- * @param failed the number of addresses in the failed read
- */
+/** After a failed read of `failedSize` pairs, returns the number of pairs for the next read. */
 export const fewerPairs = (size: number, failedSize: number): number =>
   Math.max(1, Math.floor(Math.min(size, failedSize) / 4));
 
-/** Returns how many addresses the next read should contain after a successful read. */
+/** After a successful read, returns the number of pairs for the next read. */
 export const morePairs = (size: number, sizeMax: number): number => Math.min(sizeMax, size * 2);
 
 /**
  * Returns the balances of `pairs` in order, for each endpoint that was called.
  *
- * @param perCallMax the number of addresses per call, at most {@link pairsPerCallMax}
+ * @param perCallMax the number of pairs per call, at most {@link pairsPerCallMax}
  * @throws {ChainUnavailable} if a node answers for another chain or block
  */
 export async function readHoldings(
@@ -123,8 +119,8 @@ export type NativeTokens = Map<Hex, boolean>;
 /**
  * Returns `holdings`, with a native balance of zero if the token is the native coin. Tests each
  * untested token if an address has a balance in both the token and the native coin. Stores the
- * result in `known`. The test needs state overrides. If the node does not support them, both
- * balances count.
+ * result in `known`. The test needs state overrides. If the node does not support state overrides,
+ * both balances are kept.
  */
 export async function countOnce(
   { ask }: AtBlock,

@@ -43,7 +43,8 @@ export type StatusReader = {
    */
   read(subject: StatusSubject): Promise<AddressStatus>;
   /**
-   * Reads the status at `block`, or at the current chain's block with this number.
+   * Reads the status at `block`. If `block` is a number, reads the block that has this number now.
+   * A reorganization can replace that block.
    *
    * @throws {AddressUnreadable} if the node's answers about this address are inconsistent
    * @throws {ChainUnavailable}
@@ -51,8 +52,9 @@ export type StatusReader = {
   readAt(subject: StatusSubject, block: BlockReference | number): Promise<AddressStatus>;
   /**
    * Reads balances in tokens that the intent does not request, at the block of `status`. Reads the
-   * `more` tokens. If the address is open, also reads the native coin and the other listed tokens.
-   * A status depends only on the record and the block, so it omits these balances.
+   * balances of the tokens in `more`. If the address is open, also reads the balances of the native
+   * coin and of the other listed tokens. A status depends only on the record and the block, so it
+   * omits these balances.
    *
    * @returns only balances above zero, or null if the chain does not respond
    */
@@ -78,7 +80,8 @@ const answersMax = 20_000;
  */
 const earlierMax = 100;
 /**
- * The maximum number of addresses per read of strays. For each address, all listed tokens are read.
+ * The maximum number of addresses whose strays are read together. For each address, all listed
+ * tokens are read.
  */
 const straysGroupMax = 1_000;
 
@@ -150,7 +153,7 @@ async function readStatuses(
       ),
     ),
   );
-  // Logs are requested by block number, so this block must still be in the chain.
+  // Logs are requested by block number. The result is valid only if `block` is still in the chain.
   const there = await findBlockAt(chain.rpc, block.number);
   if (there?.hash !== block.hash) {
     throw new ChainUnavailable(

@@ -45,7 +45,7 @@ describe("elsewhereOf", () => {
     ]);
   });
 
-  test("reports an amount that was sent back even if it exceeds the known transfers", () => {
+  test("reports the whole returned amount even if the known transfers are smaller", () => {
     assert.deepEqual(shown([moved(1, "5")], [balance(4, "0")], [moved(3, "500")]), [
       "10 500 returned 3",
     ]);

@@ -108,8 +108,9 @@ export async function forgetBalancesAbove(
 }
 
 /**
- * Returns a function that finds an address's transfers and balances on other chains than its
- * intent's. For each chain, the oldest transfer comes first. Simultaneous calls share two queries.
+ * Returns a function that finds an address's transfers and balances on all chains except its
+ * intent's chain. For each chain, the oldest transfer comes first. Simultaneous calls share two
+ * queries.
  */
 export function elsewhereFinder(
   db: Kysely<Tables>,

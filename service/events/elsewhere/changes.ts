@@ -1,5 +1,5 @@
-// Decides which payments and returns on other chains are reported as events. A return is an amount
-// that the executor sent back. No function in this file has side effects.
+// Decides which money on other chains is reported in events: payments, and amounts that the
+// executor sent back (returns). No function in this file has side effects.
 //
 // Anyone can send dust (tiny amounts) to an address on every chain. So each address has a limit on
 // reported payments and a limit on reported returns. Each limit covers all other chains together.
@@ -13,7 +13,7 @@ import { keyOf } from "../paid.ts";
 import { countBits, isAmongGreatest, type PaymentElsewhere } from "../payments.ts";
 import type { MovedElsewhere } from "./amounts.ts";
 
-/** Identifies the payments and returns on one chain that events have already reported. */
+/** For one chain, contains the keys of the payments and of the returns that events reported. */
 type Reported = { paid: string[]; returned: string[] };
 
 /** By chain ID. */
@@ -41,7 +41,8 @@ export type ChangeElsewhere = { kind: "elsewhere"; chainId: number } & (
 
 /**
  * The maximum number of payments that are reported for an address, on all other chains together.
- * The same limit applies to returns. The largest amounts are reported even beyond the limits.
+ * The same limit applies to returns. After a limit is reached, only the largest amounts are still
+ * reported.
  */
 export const elsewhereMax = 32;
 
@@ -101,7 +102,9 @@ export function compareElsewhere(
   };
 }
 
-/** Returns the key of a returned amount: 48 bits each of the transaction hash and the token. */
+/**
+ * Returns the key of a returned amount: 48 bits of the transaction hash and 48 bits of the token.
+ */
 const returnKeyOf = ({ transactionHash, token }: MovedElsewhere) =>
   `${transactionHash.slice(2, 14)}.${token.slice(2, 14).toLowerCase()}`;
 
@@ -109,8 +112,8 @@ const countOf = (known: ReportedElsewhere, kind: keyof Reported): number =>
   Object.values(known).reduce((sum, each) => sum + each[kind].length, 0);
 
 /**
- * Returns the items to report now. Such an item is new and has enough confirmations. It must also
- * be within the limit or among the largest.
+ * Returns the items to report now. Such an item is new and has enough confirmations. Beyond the
+ * limit, its amount must also be among the largest in its token.
  */
 function admit<Item extends { token: Hex; amount: string }>(
   count: number,

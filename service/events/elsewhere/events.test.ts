@@ -163,7 +163,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), ["payment 10 25"]);
     });
 
-    test("waits for the confirmations that the account requires on another chain", async () => {
+    test("waits for as many confirmations as the account set for the other chain", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       await setConfirmations(store.db, accountId, ownId, 0);
@@ -218,7 +218,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([data.status.recoveries, data.payments], [[], []]);
     });
 
-    test("sends `address.reverted` after a reorganization of the other chain", async () => {
+    test("sends `address.reverted` after a reorganization of another chain", async () => {
       const { accountId, address, record } = await open(await world.newRecord());
       const own = await world.pay(address, 40n);
       await store.db.transaction().execute(async (transaction) => {

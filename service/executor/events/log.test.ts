@@ -37,7 +37,7 @@ describe("the log of the executor", () => {
     );
   });
 
-  test("shows addresses with a checksum, and whole hashes", () => {
+  test("shows a hash in full, and an address with its checksum", () => {
     const lower = address.toLowerCase() as Hex;
     const line = lineOf({ kind: "executed", address: lower, hash });
     assert.deepEqual([line.msg, line.address, line.hash], ["executed", address, hash]);
@@ -68,7 +68,7 @@ describe("the log of the executor", () => {
     const failed = Array.from({ length: 1000 }, (_, index) => ({
       kind: "attempt_failed" as const,
       address: `0x${index.toString(16).padStart(40, "0")}` as Hex,
-      reason: `takes ${5_000_000 + index} gas, at most 1000000`,
+      reason: `takes ${5_000_000 + index} gas, but the limit is 1000000`,
     }));
     const lines = linesOf(failed, 100);
     assert.deepEqual(

@@ -49,7 +49,7 @@ describe("formBatches", () => {
     assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
   });
 
-  test("separates jobs with a tip from jobs without, and expensive jobs from cheap jobs", () => {
+  test("separates jobs with and without a tip, and expensive and cheap jobs", () => {
     const unlike = [ready("a", 104_000), ready("b", 100_000), ready("c", 2_400_000)];
     assert.deepEqual(names(unlike, { ...limits, batchGasMax: 12_000_000 }), ["ba", "c"]);
     const tipped = { ...ready("t", 100_000), isTipped: true };
@@ -57,7 +57,7 @@ describe("formBatches", () => {
     assert.deepEqual(names([tipped, own]), ["o", "t"]);
   });
 
-  test("reserves for each job 137.5 % of the gas of the most expensive job", () => {
+  test("gives each job 137.5 % of the highest gas estimate in the batch", () => {
     const [batch] = formBatches([ready("a", 100_000), ready("b", 70_000)], limits);
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.375);
   });

@@ -25,8 +25,8 @@ import {
 const tipMargin = { of: 5n, by: 4n };
 
 /**
- * Groups the jobs into batches that tips or budgets pay for, executions first. Also returns updates
- * for the jobs that neither a tip nor a budget pays for (`unpaid`).
+ * Groups the jobs into batches that tips or budgets pay for. Batches of executions come first. Also
+ * returns updates for the jobs that neither a tip nor a budget pays for (`unpaid`).
  */
 export function admit(
   pass: Pass,
@@ -98,9 +98,9 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 };
 
 /**
- * The maximum ratio between the largest and the smallest gas estimate in a batch. Without a trace,
- * other items share the cost of an item that burns all its gas. With this limit, each item still
- * pays for less than twice its own gas.
+ * The maximum ratio between the largest and the smallest gas estimate in a batch. If no trace is
+ * available, the cost of an item that burns all its gas is divided among all items. With this
+ * limit, each item still pays for less than twice its own gas.
  */
 export const gasRatioMax = 1.45;
 

@@ -6,14 +6,14 @@ import { attemptLimits, type Decision, decide, type Facts } from "./decide.ts";
 const token: Hex = `0x${"aa".repeat(20)}`;
 const other: Hex = `0x${"bb".repeat(20)}`;
 const priced: Hex = `0x${"cc".repeat(20)}`;
-/** A look-alike token, which is returned only if the amount is at least 50 base units. */
+/** A look-alike token. The executor sends back only amounts of at least 50 base units. */
 const similar: Hex = `0x${"dd".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
 /**
- * An open and funded address without earlier attempts, at a low fee. For this input, `decide`
- * returns an execution. Each row below changes some fields of the input.
+ * An open and funded address without earlier attempts. The chain's fee is low. For this input,
+ * `decide` returns an execution. Each row below changes some fields of the input.
  */
 const plain: Facts = {
   wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },

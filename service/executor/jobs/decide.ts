@@ -21,8 +21,8 @@ type History = {
 
 /**
  * Fees in wei. `perGas` is the fee per gas that a transaction has to offer now. `recovery` is the
- * approximate cost of recovering one token. An amount that is worth less does not justify a
- * recovery.
+ * approximate cost of recovering one token. An amount that is worth less than `recovery` does not
+ * justify a recovery.
  */
 type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
 
@@ -59,14 +59,14 @@ export type Facts = {
  * Each value limits how much gas an address can waste. The values were chosen by judgment, and not
  * by measurement.
  *
- * - `paidFailuresMax`: executions are simulated first, so repeated failures on chain are probably
- *   not a coincidence. The money is not lost, because the executor returns it after the expiration
- *   time.
- * - `recoveryFailuresMax`: if the executor abandons an address, the money stays there. Therefore,
- *   this limit is higher than `paidFailuresMax`. The backoff spreads the attempts over at least
- *   five minutes.
- * - `recoveriesPerDayMax`: usually, an address needs only one recovery, for a surplus or a late
- *   payment. Two more recoveries per day are allowed in case a payer pays again by mistake.
+ * - `paidFailuresMax` is low, because executions are simulated first. Repeated failures on chain
+ *   are then probably not a coincidence. The money is not lost, because the executor returns it
+ *   after the expiration time.
+ * - `recoveryFailuresMax` is higher than `paidFailuresMax`, because the money stays at an address
+ *   that the executor abandons. The backoff spreads the attempts over at least five minutes.
+ * - `recoveriesPerDayMax` is low, because usually an address needs only one recovery, for a surplus
+ *   or a late payment. Two more recoveries per day are allowed in case a payer pays again by
+ *   mistake.
  */
 export const attemptLimits: AttemptLimits = {
   paidFailuresMax: 3,
@@ -82,9 +82,9 @@ export const attemptLimits: AttemptLimits = {
 const lookalikeFailuresMax = 2;
 
 /**
- * Decides between an execution and a recovery. Only open addresses can be executed. Open addresses
- * have no code yet, and an unexpired intent for this chain. The balance of any other address is
- * sent to `recovery`.
+ * Decides between an execution and a recovery. Only open addresses can be executed. An address is
+ * open if it has no code yet, and if its intent is unexpired and for this chain. The balance of any
+ * other address is sent to `recovery`.
  */
 export function decide(facts: Facts): Decision {
   return isOpen(facts) ? decideOpen(facts) : decideOver(facts);
@@ -172,8 +172,8 @@ function tokensWorthIt(
 /**
  * Decides to wait if the backoff has not ended or the fee is too high.
  *
- * @param latestSeconds the wait ends at this time at the latest; for an open address, one second
- *   after expiration
+ * @param latestSeconds the time at which the wait ends at the latest; for an open address, one
+ *   second after the expiration
  */
 function findWait(
   nowSeconds: number,

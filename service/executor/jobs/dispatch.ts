@@ -100,7 +100,7 @@ async function openSlots(key: SendingKey): Promise<KeySlots> {
   return { pass: key.pass, purse: await key.openPurse(), slots, recoveries, nonce: "unread" };
 }
 
-/** The seconds until a job is retried, by the reason why no key sent its transaction. */
+/** The retry delay of a job in seconds, by the reason why no key sent the job's transaction. */
 const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
@@ -238,7 +238,9 @@ export async function skipUnaffordable(
   };
 }
 
-/** Records that no key can pay for the items in `refused`. Returns updates for the items' jobs. */
+/**
+ * Remembers that no key can pay for the items in `refused`. Returns updates for the items' jobs.
+ */
 function recordShortage(
   pass: Pass<ShortageMemory>,
   purse: Purse,

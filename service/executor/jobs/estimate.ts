@@ -58,7 +58,7 @@ const lightGas = 400_000;
  * which the execution succeeds. Some contracts do less work if the gas limit is low. If an endpoint
  * can measure the gas used at a high limit, `planGas` (gas-use.ts) raises the estimate accordingly.
  *
- * @returns undefined for an execution if there was no time for it
+ * @returns undefined for each execution that was not simulated in time
  */
 export async function estimateExecutions(
   pass: EstimatePass,
@@ -213,7 +213,7 @@ const sortGas = (estimates: readonly Estimate[]): number[] =>
 
 /**
  * Returns the majority's result. If one of two estimates succeeds, returns that estimate. The gas
- * is the median of the successful estimates, or the higher of two.
+ * is the {@link upperMedian} of the successful estimates.
  */
 export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   const gas = sortGas(estimates);

@@ -1,5 +1,5 @@
-// Measures how much gas an execution uses with a high gas limit, and derives the gas to reserve. An
-// estimate alone can be too low (estimate.ts), because it is the lowest sufficient limit.
+// Measures how much gas an execution uses with a high gas limit, and derives the gas to reserve.
+// estimate.ts explains why an estimate can be too low.
 
 import { executeCalldata, gasMargin, toHex } from "executable-address";
 import { toQuantity } from "executable-address/status";
@@ -39,8 +39,8 @@ const slowStartMs = 500;
 const missingMs = hourMs;
 
 /**
- * Measures how much gas each execution uses if its gas limit is `limit`. Asks the first `quorum` of
- * `endpoints` that support the method. Omits executions for which no endpoint answered in time. If
+ * Measures how much gas each execution uses if its gas limit is `limit`. Asks a quorum of the
+ * endpoints that support the method. Omits executions for which no endpoint answered in time. If
  * two answers differ, uses the higher one.
  *
  * The measurement is necessary because an execution can succeed with too little gas. For example, a
@@ -70,7 +70,10 @@ export async function readGasUses(
   return new Map(uses.flatMap(([item, gas]) => (gas === undefined ? [] : [[item, Number(gas)]])));
 }
 
-/** Asks one endpoint how much gas each execution uses, starting with fast accounts. */
+/**
+ * Asks one endpoint how much gas each execution uses. Starts with the accounts whose executions are
+ * simulated fast.
+ */
 async function* requestGasUses(
   pass: GasUsePass,
   client: EndpointClient,
@@ -147,11 +150,12 @@ function findGasUsed(answer: Answer, place: number): bigint | undefined {
 }
 
 /**
- * Returns the gas to reserve for an execution. If `use` is known, the gas is enough for all work at
- * `limit`, unless `gasMax` is lower.
+ * Returns the gas to reserve for an execution. If `use` is known, the reserved gas is enough for
+ * the work that the execution does with the gas limit `limit`. Only a low `gasMax` can prevent
+ * this.
  *
  * @param estimate the lowest limit at which the execution succeeds
- * @param use the gas used with the gas limit `limit`; undefined if it is unknown
+ * @param use the gas that the execution uses if its gas limit is `limit`; undefined if unknown
  * @param gasMax the gas limit of a transaction
  */
 export function planGas(estimate: number, use: number | undefined, limit: number, gasMax: number) {

@@ -34,7 +34,7 @@ describe("the estimated cost of a recovery", () => {
     ["an executed vault", "late sweep", true],
     ["an intent that was not executed", "refund, expired", false],
   ] as const)
-    test(`is above the measured cost of a plain token and below that of USDC (${title})`, () => {
+    test(`is between the measured costs for a plain token and for USDC (${title})`, () => {
       // The encoded terms of an intent with one call have 21 words of 32 bytes.
       const cost = Number(estimateRecoveryCost(bytes("00", 21 * 32, hasCode), purse(1n, 0n)));
       const { plain, USDC } = measured[figure];

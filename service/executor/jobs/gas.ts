@@ -22,8 +22,8 @@ export type Ready = { item: Examined; gas: number; isTipped?: boolean } & Act;
 export type Batch = { ready: Ready[]; gas: number };
 
 /**
- * An upper bound on a transaction's gas in addition to the gas for its items. The tests compare the
- * gas limits with contracts/snapshots/gas.json.
+ * An upper bound on a transaction's gas, without the gas for its items. The tests compare the gas
+ * limits with contracts/snapshots/gas.json.
  */
 export const baseGas = 40_000;
 
@@ -80,9 +80,9 @@ export function computeShares({ ready, gas }: Batch, gasPerByte: number): Share[
 
 /**
  * The approximate gas of a recovery of one token, without its calldata. The first recovery of an
- * unexecuted intent deploys the vault. `deploys` is between the values `plain` and `USDC` of
- * "refund, expired" in contracts/snapshots/gas.json. `isDeployed` is between the same values of
- * "late sweep".
+ * unexecuted intent deploys the vault. Each figure is between the values `plain` and `USDC` of an
+ * entry in contracts/snapshots/gas.json. The entry is "refund, expired" for `deploys`, and "late
+ * sweep" for `isDeployed`.
  */
 const recoveryGas = { deploys: 94_000, isDeployed: 50_000 };
 

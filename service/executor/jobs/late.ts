@@ -1,5 +1,6 @@
 // Repairs jobs that were postponed too far because a block had a wrong timestamp. Also measures how
-// long the oldest payment has waited. Both read the database less often than once per pass.
+// long the oldest payment has waited. The repair and the measurement read the database less often
+// than once per pass.
 
 import { daySeconds } from "../../flow/days.ts";
 import type { LatePlace } from "../ledger/late.ts";

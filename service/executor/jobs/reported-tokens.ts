@@ -2,8 +2,8 @@
 // that an address received them. Anyone can report any token at no cost, and the token's contract
 // can be hostile. Therefore, the executor handles reported tokens last, and limits the number of
 // their transactions. Each token has its own transaction with a fixed gas limit. The transaction is
-// sent only if a simulation moves the token to `recovery`. The transaction must also keep the day's
-// spending within half of each budget.
+// sent only if a simulation shows that the token reaches `recovery`. The transaction must also keep
+// the day's spending within half of each budget.
 
 import { recoverCalldata, toHex } from "executable-address";
 import { computeReturnGas } from "../../chain/execution-gas.ts";
@@ -29,7 +29,7 @@ const againSeconds = 300;
 const budgetPart = 2n;
 /**
  * The daily limit on transactions for reported tokens is `reportedTokensPerDay` for one account.
- * For a chain, the limit is multiplied by this number.
+ * The limit for a whole chain is this many times as high.
  */
 const accountsPerDay = 10;
 

@@ -1,10 +1,10 @@
 // Asks one endpoint to simulate calls. Slow calls do not delay fast ones.
 //
 // At no cost, a stranger can create intents whose simulation takes a long time. So the executor
-// records how long each account's simulations take, and starts with the fastest accounts. Calls for
-// fast accounts share requests, and several requests run simultaneously. For an account without a
-// recorded simulation time, one call runs with little gas. Calls for slow accounts run one at a
-// time, and only for a limited time.
+// records how long each account's simulations take, and starts with the fastest accounts. The calls
+// of fast accounts share requests, and several requests run simultaneously. For an account without
+// a recorded simulation time, one call runs with little gas. The calls of slow accounts run one at
+// a time, and only for a limited time.
 
 import {
   type EndpointRecord,
@@ -19,7 +19,7 @@ import { isVariantRefused } from "./variants.ts";
 /** An account is slow if its simulations take longer than this time. */
 export const slowMs = 100;
 /**
- * If an account's call with little gas fails, this simulation time is recorded for the account. The
+ * The time that is recorded for an account if a simulation with the low gas limit fails. The
  * account then counts as slow until a simulation with the full gas limit has finished.
  */
 const justSlowMs = slowMs + 1;
@@ -28,7 +28,8 @@ const callsMax = 10;
 /**
  * The number of simultaneous requests for the fastest accounts, and for accounts without a recorded
  * simulation time. Some nodes process simultaneous requests one after the other. Even these nodes
- * answer in time, because a fast account's call takes at most `slowMs / requestsAtOnce`.
+ * answer within `slowMs`, because a call of the fastest accounts takes at most `slowMs /
+ * requestsAtOnce`.
  *
  * The number was chosen by simulating 100 slow intents (12 seeds of crowd.long.test.ts). With 3
  * requests, the slow intents delay payments of other accounts by at most 5 s. With 2 or 4 requests,
@@ -48,7 +49,9 @@ export type SimulationRequest = {
    * fewer. If a node does not accept a variant, the executor tries the next one.
    */
   variants: readonly Call[];
-  /** The same call with little gas. It is used if the account has no recorded simulation time. */
+  /**
+   * The same call with little gas. It is made first if the account has no recorded simulation time.
+   */
   lightVariants?: readonly Call[];
   accountId: string;
 };
@@ -214,7 +217,7 @@ async function simulate(
   return Math.max(0, clock() - beganMs - client.record.answerMs);
 }
 
-/** Sends the first variant of the request that the endpoint accepts. */
+/** Sends variants of the requests until the endpoint accepts one. */
 async function requestVariant(
   { client, requests }: Round,
   group: readonly number[],

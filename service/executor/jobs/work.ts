@@ -1,5 +1,5 @@
 // Handles due jobs: decides between execution and recovery, forms batches, and sends transactions.
-// A job that keeps failing delays other jobs only by its balance reads and simulations.
+// A failing job delays other jobs only while its balance is read and its calls are simulated.
 
 import { codeFault } from "../../chain/check.ts";
 import { computeRecoveryGas } from "../../chain/execution-gas.ts";
@@ -95,9 +95,8 @@ export async function work(
 }
 
 /**
- * `jobsMax` depends on the number of transactions that the keys can send, but is not lower than
- * this number. With a lower limit, jobs that have to wait could prevent the executor from reaching
- * the next jobs.
+ * The minimum of {@link jobsMax}. If it were lower, jobs that have to wait could prevent the
+ * executor from reaching the next jobs.
  */
 export const jobsMin = 250;
 
@@ -272,7 +271,7 @@ async function readyToRecover(
 
 /** Returns the reason not to send a transaction that needs more gas than `max`. */
 const findExcess = (gas: number, max: number): MeasuredReason | undefined =>
-  gas > max ? `takes ${gas} gas, at most ${max}` : undefined;
+  gas > max ? `takes ${gas} gas, but the limit is ${max}` : undefined;
 
 const findRecoveryExcess = (pass: Pass, gas: number): MeasuredReason | undefined =>
   findExcess(gas, pass.parts.tuning.recoveryGasMax) ??

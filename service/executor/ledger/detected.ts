@@ -62,8 +62,8 @@ export async function savePayments(
     );
     if (found.length === 0) return;
     const paid = distinctOf(found);
-    // Makes the jobs due again, so that they save the balances after the payments. A job saves a
-    // zero balance only for tokens with a stored payment or balance.
+    // Each job runs again, and saves the new balances. A job saves a zero balance only for tokens
+    // with a stored payment or balance.
     await wakeJobs(transaction, chainId, paid, dueSeconds);
     const newest = Math.max(...found.map(({ blockNumber }) => blockNumber));
     await markElsewhere(
@@ -97,9 +97,9 @@ const distinctOf = (payments: readonly Payment[]): Payment[] => [
 
 /**
  * Deletes the payments and the known block hashes above block `number`. Also marks each address
- * whose saved status is from a later block, so that its status is read again. Addresses are marked
- * twice: before the commit and within it. The commit is short, because it marks only statuses that
- * were saved in the meantime.
+ * whose saved status is from a later block, so that its status is read again. Most addresses are
+ * marked before the transaction, so that the transaction remains short. The transaction then marks
+ * only the addresses whose statuses were saved since.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);

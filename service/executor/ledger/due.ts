@@ -16,8 +16,8 @@ import type { Job } from "./jobs.ts";
  * accounts would otherwise have to wait.
  *
  * @param slowness returns the simulation time of a slow account's calls, and 0 for any other
- *   account. Jobs of slow accounts are at most a tenth of `limit`. Among slow accounts, the fastest
- *   comes first.
+ *   account. At most a tenth of the `limit` jobs belong to slow accounts. Among slow accounts, the
+ *   fastest comes first.
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -73,8 +73,8 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
- * Reads due jobs. `of` selects the jobs of one account, either only jobs that have failed before
- * or only jobs that have not. With `of`, the query uses the index `executor_jobs_turn`.
+ * Reads due jobs. `of` selects one account's jobs. `failed` is 1 for jobs that have failed before,
+ * and 0 for all other jobs. With `of`, the query uses the index `executor_jobs_turn`.
  */
 async function readDue(
   db: Kysely<Tables>,
@@ -90,7 +90,7 @@ async function readDue(
 
 /**
  * Reads due jobs of several accounts. Each account has the same limit on the number of its jobs.
- * The account with which the list begins changes every second.
+ * Every second, the list begins with a different account.
  */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;

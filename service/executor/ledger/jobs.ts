@@ -60,7 +60,8 @@ export type JobUpdate = {
 
 /**
  * Reads a job's failure counts, its last detection time, and its intent's expiration time. If there
- * is no job, the numbers are 0. If there is no record, the intent never expires.
+ * is no job, the counts and the detection time are 0. If there is no record, the expiration time is
+ * infinite.
  */
 export async function readHistory(
   db: Kysely<Tables>,
@@ -185,8 +186,8 @@ export async function wakeJobs(
 }
 
 /**
- * Makes idle and abandoned jobs due. This is necessary after a reorganization that removed the
- * block of a saved balance. Balances are saved only on chains other than the intent's chain.
+ * Makes idle and abandoned jobs due. This is necessary if a reorganization removed the block at
+ * which a saved balance was read. Balances are saved only for chains other than the intent's chain.
  */
 export async function makeDue(
   transaction: Transaction<Tables>,
@@ -205,7 +206,9 @@ export async function makeDue(
   }
 }
 
-/** Saves updates in several commits, because the updates do not depend on each other. */
+/**
+ * Saves updates in several commits. This is safe, because the updates do not depend on each other.
+ */
 export async function updateJobs(
   db: Kysely<Tables>,
   fence: Fence,
@@ -293,10 +296,10 @@ async function putJob(
 }
 
 /**
- * An address that may have money for which no log was found. Examples are native coin and payments
- * from before the address was created here. The executor reads the balances itself. `block` is the
- * block at which the money was found, with its `timestamp` in Unix seconds. `isEnough` is true if
- * the balance is at least the intent's amount.
+ * An address that may have money for which no log was found, such as native coin. Another example
+ * is a payment from before the address was created in this service. The executor reads the balances
+ * itself. `block` is the block at which the money was found, with its `timestamp` in Unix seconds.
+ * `isEnough` is true if the balance is at least the intent's amount.
  */
 export type JobHint = {
   address: Hex;

@@ -14,8 +14,8 @@ export type LatePlace = { dueAtSeconds: number; address: Hex };
 const untilExpiry = new Set<string | null>(reasonsWith("untilExpiry"));
 
 /**
- * Makes jobs due immediately, unless they wait for their intents to expire. Starts after `place`,
- * which consists of a due time and an address.
+ * Makes jobs due immediately, unless they wait for their intents to expire. Starts with the first
+ * job after `place` (a due time and an address).
  *
  * @returns the number of changed jobs, and the next position, which is undefined at the end
  */

@@ -7,7 +7,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * The permission to write the executor's data of a chain. The permission ends when another process
+ * The permission to write the executor's data for a chain. The permission ends when another process
  * takes the lease, because this increases `epoch`.
  */
 export type Fence = { chainId: number; epoch: number };
@@ -31,8 +31,8 @@ export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Le
 export type LeaseWatch = (lease: Lease, ms: number) => boolean;
 
 /**
- * Returns a function that checks whether a chain's lease has stopped changing. A killed executor is
- * still saved as the holder. Only changes of the lease show that its holder is running.
+ * Returns a function that checks whether a chain's lease is no longer renewed. A killed executor is
+ * still saved as the holder. Only renewals show that the holder is running.
  *
  * @param nowMs milliseconds of a monotonic clock
  */
@@ -52,9 +52,9 @@ export function openLeaseWatch(nowMs: () => number): LeaseWatch {
 export const renewalMsMax = 10_000;
 
 /**
- * The API assumes that a holder has ended if its lease is unchanged for this time. Another executor
- * can take the lease much earlier, after `leaseMs` (15 s by default). Therefore, the API does not
- * report an outage during a takeover.
+ * If a lease is unchanged for this time, the API assumes that its holder no longer runs. Another
+ * executor can take the lease much earlier, after `leaseMs` (15 s by default). Therefore, the API
+ * does not report an outage during a takeover.
  */
 const endedMs = 6 * renewalMsMax;
 

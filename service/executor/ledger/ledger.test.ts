@@ -260,7 +260,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(seen.at(-1), true, "the job is due after a retry");
     });
 
-    test("make a waiting job due when money arrives, but not before its retry time", async () => {
+    test("make a waiting job due after a payment, but not before its retry time", async () => {
       const idle = { state: "waiting" as const, dueAtSeconds: null, reason: quoteText("reverts") };
       await ledger.updateJobs(fence, [
         { ...idle, address: address(1), notBeforeSeconds: 80, failures: 2 },
@@ -274,7 +274,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
     });
 
-    test("measure only the time for which jobs wait for the executor", async () => {
+    test("count the waiting time of a job only if the executor causes the delay", async () => {
       const put = (n: number, reason: JobReason | null, dueAtSeconds: number | null) =>
         ledger.updateJobs(fence, [{ address: address(n), state: "waiting", reason, dueAtSeconds }]);
       const waited = (nowSeconds: number) => ledger.readWaitedSeconds(chainId, nowSeconds);
@@ -309,7 +309,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("return more due jobs of a fast account than of a slow account", async () => {
+    test("prefer the due jobs of an account whose simulations are fast", async () => {
       const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
       await ledger.savePayments(fence, found(8, more), 60);
       const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));

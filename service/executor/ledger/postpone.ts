@@ -38,8 +38,8 @@ type Failed = Pick<Job, "address" | "failures">;
 
 /**
  * Counts a failure of a job, and postpones the job until its backoff ends. The backoff doubles with
- * each failure, minus up to a quarter at random. After a failed execution, the backoff ends one
- * second after expiration at the latest. The money can then be recovered.
+ * each failure, and is then shortened at random by up to a quarter. After a failed execution, the
+ * backoff ends one second after expiration at the latest. The money can then be recovered.
  *
  * @param expirationSeconds the intent's expiration time; undefined if a recovery failed
  */
@@ -66,8 +66,9 @@ export function waitForEndpoints(job: Waiting, nowSeconds: number, reason: Reaso
 }
 
 /**
- * The minimum retry delay after a used-up budget or a replacement by a zero-value transfer. Part of
- * a budget may become free before midnight, because transactions can cost less than reserved.
+ * The minimum retry delay if a budget is used up, or if a zero-value transfer replaced the
+ * transaction. Part of a budget may become free before midnight, because transactions can cost less
+ * than reserved.
  */
 const budgetSeconds = 60;
 
@@ -81,12 +82,12 @@ export function waitForBudget(job: Waiting, nowSeconds: number, reason: Reason):
   return waitUntil(job.address, dueAtSeconds, reason);
 }
 
-/** The maximum retry delay if the job did not cause the problem. */
+/** The maximum retry delay after a problem that the job did not cause. */
 export const obstacleWaitSecondsMax = hourSeconds;
 
 /**
- * Returns the seconds until a retry if the job did not cause the problem. The delay is as long as
- * the money has waited, between `secondsMin` and an hour.
+ * Returns the retry delay in seconds after a problem that the job did not cause. The delay equals
+ * the time that the money has waited, but is at least `secondsMin` and at most an hour.
  */
 function computeWaitSeconds(
   { detectedAtSeconds }: Waiting,

@@ -1,7 +1,7 @@
-// Stores purposes. A purpose is the use of one nonce, such as a batch of executions. Before a
-// transaction is sent, one commit saves the transaction, its purpose, and the jobs' states.
-// Replacement transactions belong to the same purpose. Until a purpose is confirmed, no other
-// purpose can contain the same jobs.
+// Stores purposes. A purpose is the work for which one nonce is used, such as a batch of
+// executions. Before a transaction is sent, one commit saves the transaction, its purpose, and the
+// jobs' states. Replacement transactions belong to the same purpose. A job belongs to at most one
+// purpose at a time.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -44,8 +44,8 @@ export type Share = Payer & { address: Hex; gas: number };
 
 /**
  * `transactions` contains the first transaction and its replacements, sorted by fee, lowest first.
- * Any of these transactions can be mined, but only one. If a pending purpose has a `blockNumber`,
- * one of its transactions is confirmed, so its jobs can continue. The cost is charged later, when
+ * Any of these transactions can be mined, but only one. A pending purpose gets a `blockNumber` when
+ * one of its transactions is confirmed. Its jobs can then continue. The cost is charged later, when
  * this block is final.
  */
 export type Purpose = NewPurpose & {
@@ -85,8 +85,8 @@ export const purposeId = (
 ) => `${chainId}:${sender}:${nonce}`;
 
 /**
- * Saves a purpose and its first transaction. Assigns the purpose to its jobs, except to jobs that
- * belong to another purpose or were dropped.
+ * Saves a purpose and its first transaction. Assigns the purpose to the jobs of its addresses.
+ * Skips jobs that belong to another purpose or were dropped.
  * @returns the number of jobs to which the purpose was assigned
  */
 export async function insertPurpose(
@@ -160,7 +160,7 @@ async function engage(
   return Number(numUpdatedRows);
 }
 
-/** Returns the purpose's addresses whose jobs are not assigned to it. */
+/** Returns the addresses in `shares` without a job of the purpose `id`. */
 async function findUnassigned(
   transaction: Transaction<Tables>,
   { chainId }: Fence,
@@ -226,9 +226,9 @@ export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): P
 }
 
 /**
- * Returns a sender's confirmed, settled, and foreign purposes whose nonces are at least `nonce`.
- * Callers pass the next nonce on chain to find the purposes that a reorganization undid. Only a
- * reorganization deeper than the number of confirmations can undo a confirmed purpose.
+ * Returns a sender's purposes whose nonces are at least `nonce`, except unconfirmed purposes. If a
+ * caller passes the sender's next nonce on chain, the result contains the purposes whose
+ * transactions a reorganization removed.
  */
 export function findConfirmedFrom(
   db: Kysely<Tables>,

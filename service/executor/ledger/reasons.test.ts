@@ -17,7 +17,7 @@ describe("the table of reasons in docs/executor.md", () => {
       "CallFailed",
       "TooLittleGas(call, target)",
       "not simulated within N ms",
-      "takes N gas, at most M",
+      "takes N gas, but the limit is M",
     ];
     assert.deepEqual(documented, [...allReasons, ...others].toSorted());
   });
@@ -44,6 +44,6 @@ describe("failureLabel", () => {
   test("a factory error is labeled with only its name", () => {
     assert.equal(failureLabel("CallFailed(0, 0x12, shop closed)"), "CallFailed");
     assert.equal(failureLabel("BalanceUnknown(0x12)"), "BalanceUnknown");
-    assert.equal(failureLabel("takes 5000000 gas, at most 1000000"), "takes");
+    assert.equal(failureLabel("takes 5000000 gas, but the limit is 1000000"), "takes");
   });
 });

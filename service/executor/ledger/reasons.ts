@@ -50,7 +50,7 @@ export const reasonsWith = (trait: keyof Traits): Reason[] =>
 
 /** A reason that contains a measured number or a limit. */
 export type MeasuredReason =
-  | `takes ${number} gas, at most ${number}`
+  | `takes ${number} gas, but the limit is ${number}`
   | `not simulated within ${number} ms`;
 
 declare const quoted: unique symbol;

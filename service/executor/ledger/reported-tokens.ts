@@ -13,7 +13,7 @@ import { withTerms } from "./due.ts";
 import { hintJobs, type Job } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** A reported token, and the address that received it. Both are lower case. */
+/** A reported token, and the address that received it. Both are lowercase. */
 export type ReportedToken = { address: Hex; token: Hex };
 
 /** The maximum number of waiting tokens per address. Anyone can use up this limit with reports. */
@@ -150,7 +150,7 @@ export function takeReported(
 }
 
 /**
- * Sets when a token is due.
+ * Sets the time at which a token is due.
  *
  * @param dueAtSeconds null if the token waits until it is reported again
  */
@@ -166,7 +166,8 @@ export function postponeReported(
 }
 
 /**
- * Records which purpose sends a token to `recovery`. Called in the commit that saves the purpose.
+ * Saves which purpose sends the token to `recovery`. The caller saves the purpose itself in the
+ * same transaction.
  */
 export async function noteSent(
   transaction: Transaction<Tables>,
@@ -200,7 +201,7 @@ async function update(
 }
 
 /**
- * Counts the transactions for reported tokens since the block time `sinceSeconds`, by account ID.
+ * For each account ID, counts the returns of reported tokens since the block time `sinceSeconds`.
  */
 export async function countReturns(
   db: Kysely<Tables>,

@@ -1,6 +1,6 @@
-// Saves the results of transactions. A purpose is first confirmed and then settled. If an unknown
-// transaction used the nonce, the purpose is `foreign` instead (ARCHITECTURE.md, "States the
-// executor keeps"). One commit saves all changes of a step.
+// Saves the results of transactions. After a purpose's transaction is mined, the purpose is first
+// confirmed and then settled. If an unknown transaction used the nonce, the purpose is `foreign`
+// instead (ARCHITECTURE.md, "States the executor keeps"). One commit saves all changes of a step.
 
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
@@ -74,8 +74,8 @@ export function settlePurpose(
 }
 
 /**
- * Records that a transaction has enough confirmations, so that other transactions can handle its
- * jobs. The row gets a block number, but stays `pending` until the transaction is final.
+ * Records that a transaction has enough confirmations, and releases its jobs for other
+ * transactions. The row gets a block number, but stays `pending` until the transaction is final.
  *
  * @returns false, without a change, if the transaction was already confirmed or final
  */
@@ -115,8 +115,8 @@ export function noteMined(db: Kysely<Tables>, fence: Fence, purposeId: string): 
 }
 
 /**
- * Makes a confirmed, settled, or foreign purpose pending again after a reorganization, and reverts
- * its charges. If the purpose has no stored transaction, deletes the purpose.
+ * After a reorganization, sets a mined purpose back to `pending`, and reverts its charges. If the
+ * purpose has no stored transaction, deletes the purpose.
  */
 export function reopenPurpose(
   db: Kysely<Tables>,
@@ -250,10 +250,10 @@ export async function countOutcomes(db: Kysely<Tables>, chainId: number) {
 }
 
 /**
- * Saves a mined transaction that is missing in the database, with the state `pending`. If another
- * purpose with the same nonce is pending, replaces that purpose. The jobs of the new transaction's
- * addresses wait for that transaction. Jobs that already have another transaction do not change.
- * Idempotent.
+ * Saves a mined transaction that is missing in the database. Sets its state to `pending`. If
+ * another purpose with the same nonce is pending, replaces that purpose. The jobs of the new
+ * transaction's addresses wait for that transaction. Jobs that already have another transaction do
+ * not change. Idempotent.
  *
  * @param updates the changes to the jobs of the replaced purpose
  */
@@ -287,8 +287,8 @@ export function adoptPurpose(
 }
 
 /**
- * `wei` is charged to the day that contains `chargedAtSeconds`. If the nonce has a pending
- * purpose in the database, `updates` changes its jobs.
+ * `wei` is charged to the day that contains `chargedAtSeconds`. `updates` changes the jobs of the
+ * pending purpose with this nonce, if there is one.
  */
 type ForeignNonce = {
   sender: Hex;
@@ -300,9 +300,9 @@ type ForeignNonce = {
 };
 
 /**
- * Marks a nonce as `foreign`: a transaction that is not saved used the nonce. Charges `wei` for
- * this nonce and for all lower nonces that are missing in the database. If the nonce has a pending
- * purpose in the database, marks this purpose as `foreign`. Idempotent.
+ * Marks a nonce as `foreign`, because an unsaved transaction used the nonce. Charges `wei` for this
+ * nonce and for all lower nonces that are missing in the database. If a pending purpose has this
+ * nonce, marks that purpose as `foreign`. Idempotent.
  */
 export function recordForeign(
   db: Kysely<Tables>,

@@ -9,7 +9,7 @@ import type { Tables } from "../../store/tables.ts";
 import { type AccountSpending, divideCost, noSpending, type Payer } from "../money/budgets.ts";
 import { toShare } from "./purposes.ts";
 
-/** An address's share of a transaction's cost, and the value of its tips, in wei. */
+/** An address's share of a transaction's cost, and the value of the address's tips, in wei. */
 type Charge = Payer & { wei: bigint; tipsWei: bigint };
 
 /** The account ID for costs that no address caused, such as filling a nonce gap. */
@@ -205,7 +205,9 @@ export async function readReport(db: Kysely<Tables>) {
   }));
 }
 
-/** Saves each address's cost and tips in a final transaction, and charges the accounts. */
+/**
+ * When a transaction is final, saves the costs and tips of its addresses, and charges the accounts.
+ */
 export async function settleCharges(
   transaction: Transaction<Tables>,
   chainId: number,

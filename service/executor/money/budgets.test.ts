@@ -18,14 +18,14 @@ const open = (limits: Partial<BudgetLimits>) =>
 describe("the budget for costs that tips do not cover", () => {
   const tipped = (accountId: string) => payer(accountId, { isTipped: true });
 
-  test("is available to an account even if the daily budget is 0", () => {
+  test("allows an account's whole budget even if the chain's budget is 0", () => {
     const budgets = open({ perDayMax: 0n });
     assert.equal(budgets.refusal(tipped("a"), 50n), undefined);
     budgets.reserve(tipped("a"), 50n);
     assert.equal(budgets.refusal(tipped("a"), 1n), "failed_tips_budget_spent");
   });
 
-  test("limits the total of all accounts to the daily budget", () => {
+  test("limits the total cost of all accounts per day", () => {
     const budgets = open({});
     for (const accountId of ["a", "b"]) budgets.reserve(tipped(accountId), 50n);
     assert.equal(budgets.refusal(tipped("c"), 1n), "failed_tips_budget_spent");
@@ -63,10 +63,10 @@ describe("a transaction that may use only half of each budget", () => {
   });
 });
 
-describe("a transaction that is shared by several addresses", () => {
+describe("the cost of a transaction", () => {
   const share = (n: number, of: Payer) => ({ ...of, address: `0x0${n}` as Hex, gas: 1 });
 
-  test("is refused if the budget of one account does not cover its share", () => {
+  test("is refused if the budget of one account does not cover the account's share", () => {
     const shares = [share(1, payer("a")), share(2, payer("b"))];
     const budgets = open({});
     budgets.reserve(payer("b"), 41n);
@@ -81,7 +81,7 @@ describe("a transaction that is shared by several addresses", () => {
     assert.equal(reason, "client_id_budget_spent");
   });
 
-  test("is paid from the chain's budget if no address has a share", () => {
+  test("is limited only by the chain's budget if no address shares the cost", () => {
     const budgets = open({});
     assert.equal(findBudgetRefusal(budgets, [], 100n), undefined);
     assert.equal(findBudgetRefusal(budgets, [], 101n), "budget_spent");

@@ -3,10 +3,10 @@
 // applies to addresses created with a client ID. A transaction's highest possible cost is reserved
 // until the actual cost is charged. Therefore, no budget is ever exceeded.
 //
-// An execution with a sufficient tip is sent even if these budgets are spent. If the tip does not
-// cover the execution's actual cost, the rest is a loss. Losses have separate daily limits. An
-// account's losses must not exceed the amount of its budget. The total loss must not exceed the
-// chain's budget or the budget per account, whichever is higher. With a budget per account,
+// An execution with a sufficient tip is sent even if these budgets are spent, because its tip pays
+// for the gas. If the tip does not cover the execution's actual cost, the rest is a loss. Losses
+// have separate daily limits. The limit for an account is the amount of its budget. The limit for
+// the chain is its budget or, if higher, the budget per account. With a budget per account,
 // executions with tips are possible even if the chain's budget is 0.
 
 import type { Hex } from "executable-address";
@@ -21,7 +21,7 @@ export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClient
 /**
  * Wei spent or reserved for an account on a day. `client` is the part for addresses that were
  * created with the account's client ID. `tips` is the loss from executions with tips. `total`
- * includes charged losses, but not losses that are only reserved.
+ * includes a loss only after the loss is charged.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 
@@ -113,8 +113,9 @@ export function reserveFor(
 }
 
 /**
- * Returns why the budgets do not cover another `cost` wei, or undefined if they do. Each payer's
- * budget must cover the payer's share. Without payers, the chain's budget must cover the cost.
+ * Returns why the budgets do not cover an additional cost of `cost` wei, or undefined if they do.
+ * Each payer's budget must cover the payer's share. Without payers, the chain's budget must cover
+ * the cost.
  */
 export function findBudgetRefusal(
   budgets: Budgets,

@@ -16,7 +16,7 @@ describe("suggestFee", () => {
     assert.equal(neededPerGas, 8000n);
   });
 
-  test("limits the priority fee to twice the base fee, or to a higher `priorityMax`", () => {
+  test("limits the priority fee to the higher of `priorityMax` and twice the base fee", () => {
     const gwei = 1_000_000_000n;
     const open = { ...policy, perGasMax: 500n * gwei, priorityMax: 3n * gwei };
     assert.equal(suggestFee(2n * gwei, 450n * gwei, open).fee.priorityFee, 4n * gwei);
@@ -63,7 +63,7 @@ describe("bumpFee", () => {
     assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, baseFee, policy), asked);
   });
 
-  test("never exceeds the limit on the priority fee in an hour of replacements", () => {
+  test("keeps the priority fee within its limit even after 80 replacements", () => {
     const gwei = 1_000_000_000n;
     const open = { perGasMax: 500n * gwei, priorityMin: 1n, priorityMax: 3n * gwei };
     const { fee: first } = suggestFee(gwei, gwei, open);

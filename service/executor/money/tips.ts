@@ -5,7 +5,7 @@ import { type Hex, type Intent, type Tip, tipOf } from "executable-address";
 import type { Chain } from "../../chain/chains.ts";
 import { lowerAddress } from "../../flow/lower-address.ts";
 
-/** Token prices by lower-case address. `wei` is the value of 10^`decimals` base units. */
+/** Token prices by lowercase address. `wei` is the value of 10^`decimals` base units. */
 export type TipPrices = ReadonlyMap<Hex, { wei: bigint; decimals: number }>;
 
 export const toTipPrices = ({ tokens, tipPrices }: Chain): TipPrices =>
@@ -32,10 +32,10 @@ export function computeTipsValue(prices: TipPrices, tips: readonly Tip[]): bigin
 
 /**
  * Returns a filter for an executor that copies intents from another service (`--from-mirror`). The
- * filter returns true if the executor should keep an intent. If budgets pay for executions, it
- * keeps all intents for listed chains. If only tips pay for executions, it keeps unexpired intents
- * with a tip in a priced token. When the address is paid, the executor checks whether the tip is
- * high enough.
+ * filter returns true if the executor should keep an intent. If budgets pay for executions, the
+ * filter keeps all intents for listed chains. If only tips pay, the filter keeps unexpired intents
+ * whose tip token has a known price. When the address is paid, the executor checks whether the tip
+ * is high enough.
  *
  * @param clock returns the current Unix time in milliseconds. The filter has no connection to a
  *   chain, so it cannot use the block time

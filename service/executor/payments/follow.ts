@@ -13,8 +13,8 @@ export function sweepContext(pass: Pass<ScanMemory & { follow: FollowMemory }>):
   const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
   // `nowSeconds` is the newest block's timestamp plus the time that this host has measured since
-  // then. The measured time can be wrong and must not delay jobs. Therefore, jobs are due at the
-  // block's timestamp at the latest.
+  // then. The measured time can be wrong and must not delay jobs. Therefore, a job's due time is
+  // never later than the block's timestamp.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
   return {
     chain,

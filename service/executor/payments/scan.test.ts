@@ -50,7 +50,7 @@ const zeroes = ({ length }: Hex[], honest: Answer): Answer => {
   return { result: head + `${"0".repeat(128)}${"0".repeat(63)}1${"0".repeat(64)}`.repeat(length) };
 };
 
-describe("the first check of a new address for earlier payments", () => {
+describe("the search for earlier payments to a new address", () => {
   const start = (
     context: TestContext,
     {
@@ -172,7 +172,7 @@ describe("the first check of a new address for earlier payments", () => {
     },
   );
 
-  test("does not delay other addresses if it fails for one address", async (context) => {
+  test("continues for other addresses if one address causes an error", async (context) => {
     const poison = await world.newRecord();
     start(context, {
       adapt: withRpcs((rpc) =>

@@ -4,8 +4,9 @@
 //
 // Together, logs and balances miss no payment in the intent's token. `scanNewRecords` first reads
 // the new records, and then reads the cursor. The cursor is the number of the last block with known
-// logs. Logs above the cursor are read later, when the records exist, so their payments are not
-// ignored. Balances are never read below the cursor, so they include all payments up to the cursor.
+// logs. Logs above the cursor are read later, when the new records already exist. So payments to
+// these records are not ignored. Balances are read at the cursor or a later block, so they include
+// all payments up to the cursor.
 //
 // Up to `pairsPerCallMax` balances are read with one eth_call. Each pass reads a limited number of
 // balances, so that other work is not delayed.
@@ -34,7 +35,7 @@ import type { JobHint } from "../ledger/jobs.ts";
 import type { Pass } from "../pass.ts";
 import { severalInTurn } from "./vaults.ts";
 
-/** The time for which the executor keeps reading a balance that too few endpoints have returned. */
+/** If too few endpoints return a balance, the executor repeats the read for at most this time. */
 const uncorroboratedMs = hourMs;
 
 /** The maximum length of `again`. The oldest entries are removed first. */
@@ -65,8 +66,8 @@ type Scan = {
   /** The saved `seq`, and when it was saved. */
   saved: { seq: number; atMs: number };
   /**
-   * Records whose balances have to be read again until `untilMs`, because too few endpoints
-   * answered. If no endpoint answered, there is no time limit.
+   * The records whose balances must be read again, because too few endpoints answered. After
+   * `untilMs`, the balance is not read again. If no endpoint answered, there is no time limit.
    */
   again: Map<Hex, Created & { untilMs: number }>;
   /** Selects the endpoint that a read starts with. It is incremented with each read. */
@@ -158,8 +159,8 @@ async function goBackToOpen({ parts, memory, nowSeconds }: ScanPass): Promise<vo
 }
 
 /**
- * Updates `again` with the result of reading the balances in `step`. If a record's balance must be
- * read again, moves the record to the end of `again`. Otherwise, removes the record.
+ * Removes the records of `step` from `again`. If a balance must be read again, adds its record to
+ * the end of `again`.
  */
 function recordStep({ parts, memory: { scan } }: ScanPass, step: Created[], probed: Probed): void {
   const now = parts.clock();
@@ -180,8 +181,8 @@ function recordStep({ parts, memory: { scan } }: ScanPass, step: Created[], prob
 /**
  * Saves the `seq` after which the scan continues if the executor restarts. The saved `seq` is lower
  * than that of each record in `again`. The saved `seq` never decreases, even while open addresses
- * are scanned again. Saves nothing if logs were missing, because a restarted executor must then
- * read all records.
+ * are scanned again. If logs were missing, saves nothing, so that a restarted executor reads all
+ * records again.
  */
 async function savePosition({ parts, memory: { scan }, fence }: ScanPass): Promise<void> {
   const now = parts.clock();
@@ -212,8 +213,8 @@ type Requested = VaultToken & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /**
- * Reads the balances of addresses. Returns undefined if the endpoints could not read so large a
- * number of balances. The next step then reads fewer balances.
+ * Reads the balances of addresses. Returns undefined if a read of several balances failed. The next
+ * step then reads fewer balances.
  */
 async function probe(pass: ScanPass, pairs: readonly Requested[]): Promise<Probed | undefined> {
   const { scan } = pass.memory;

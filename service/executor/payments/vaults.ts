@@ -24,7 +24,7 @@ import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../pass.ts";
 
 /**
- * The fields of an intent that jobs/decide.ts needs. `token` is lower case. `expirationSeconds` is
+ * The fields of an intent that jobs/decide.ts needs. `token` is lowercase. `expirationSeconds` is
  * the last second at which the intent is open.
  */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
@@ -37,7 +37,7 @@ export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
 
-/** A job whose stored terms do not match its address, and the cause. */
+/** A job whose stored terms do not match its address, with the cause of the mismatch. */
 export type Corrupt = { job: Job; cause: string };
 
 /**
@@ -183,8 +183,8 @@ export const openHoldingsMemory = (): HoldingsMemory => ({
 type HoldingsPass = Pass<HoldingsMemory>;
 
 /**
- * Returns the answers that a quorum of endpoints agrees on. If no answers have a quorum, returns
- * the answers of one endpoint. `turn` selects the first endpoint.
+ * Returns the answers that a quorum of endpoints agrees on. If no answers have a quorum, `turn`
+ * selects the endpoint whose answers are returned.
  */
 const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);

@@ -18,10 +18,10 @@ const lookalike = {
 const tokens = [{ symbol: other!.symbol, address: other!.address, decimals: other!.decimals }];
 
 for (const [name, lookalikes] of [
-  ["moved to the look-alikes", [lookalike]],
-  ["removed", []],
+  ["moved to the list of look-alikes", [lookalike]],
+  ["removed from the chains file", []],
 ] as const) {
-  describe(`an open address whose token the operator has ${name}`, async () => {
+  describe(`an open address whose token was ${name}`, async () => {
     const chains = world.chains([world.rpcUrl], { tokens, lookalikes });
     const api = await startApp({
       store,

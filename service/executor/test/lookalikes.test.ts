@@ -125,8 +125,8 @@ describe("a look-alike of a listed token", () => {
   });
 });
 
-describe("a look-alike from a hostile sender", () => {
-  test("causes no job and no transaction if its amount is dust", async () => {
+describe("an attack with a look-alike token", () => {
+  test("causes no job and no transaction if the amount is dust", async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => openRecord()));
     const before = {
       jobs: await jobs(),
@@ -146,7 +146,7 @@ describe("a look-alike from a hostile sender", () => {
     }
   });
 
-  test("causes no transaction if it reports a false balance without a transfer", async () => {
+  test("causes no transaction if the token reports a balance without a transfer", async () => {
     const { address, intent } = await openRecord();
     const lie = parseAbi(["function lie(uint256, uint256, bool)"]);
     const args = [2n ** 255n, 32n, false] as const;
@@ -159,7 +159,7 @@ describe("a look-alike from a hostile sender", () => {
     assert.deepEqual(await wrongIn(address), []);
   });
 
-  test("causes at most three transactions a day if it emits false transfer logs", async () => {
+  test("causes at most three transactions a day if the transfer logs are false", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");

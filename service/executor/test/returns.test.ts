@@ -128,7 +128,8 @@ const changeFiat = (data: Hex) => send(owner, fiat, data);
  */
 async function payThenChange(one: Order, data: Hex): Promise<void> {
   const nonce = await client.getTransactionCount({ address: owner, blockTag: "pending" });
-  // The payment below has the previous nonce, so both transactions are mined together.
+  // This transaction waits for the payment, which has the lower nonce. Both are then mined
+  // together.
   await client.sendTransaction({ to: fiat, data, gas: 100_000n, nonce: nonce + 1 });
   await pay(one, 25n * unit);
   await until("USDC is changed", async () => {
@@ -202,7 +203,7 @@ async function assertReturned(one: Order, mistake: string, paid: bigint, place: 
 
 type Found = Awaited<ReturnType<typeof recoveriesOf>>[number];
 
-/** Checks that the sender and the time of the return match the promise in `row`. */
+/** Checks that the recovery has a sender and a time that `row` allows. */
 async function assertTrigger(one: Order, row: MoneyReturn, found: Found, place: Place) {
   const { on = world, token: its = one.record.intent.token } = place;
   const { from } = await on.client.getTransaction({ hash: found.transactionHash });
@@ -262,7 +263,7 @@ describe("money that a payer sent by mistake", () => {
     await assertReturned(one, "twice", 50n * unit);
   });
 
-  test("a listed token other than the intent's is returned after the execution", async () => {
+  test("a listed token that was not requested is returned after the execution", async () => {
     const one = await order();
     await pay(one, 7n * unit, otherToken);
     await until("it is seen", async () => {
@@ -356,7 +357,7 @@ describe("money that a payer sent by mistake", () => {
   });
 });
 
-describe("a payment in a token with a pause and a blocklist", () => {
+describe("a payment in a token that can pause and block transfers", () => {
   test("is returned after the expiration time if the token blocks the recipient", async () => {
     const one = await order({ secondsLeft: 3600, token: fiat });
     await changeFiat(fiatTokenData.block(one.recipient));
@@ -380,7 +381,7 @@ describe("a payment in a token with a pause and a blocklist", () => {
     assert.equal(found.args.amount, unit);
   });
 
-  test("can be moved only by `recovery` while the token blocks `recovery`", onlyLong, async () => {
+  test("can be rescued to another account only by the blocked `recovery`", onlyLong, async () => {
     const one = await order({ token: fiat });
     const { intent } = one.record;
     await changeFiat(fiatTokenData.block(intent.recovery));
@@ -407,7 +408,7 @@ describe("a payment in a token with a pause and a blocklist", () => {
     await assertReturned(one, "paused_token", 25n * unit);
   });
 
-  test("is sent to the recipient after the token has unblocked the address", onlyLong, async () => {
+  test("reaches the recipient after the executable address is unblocked", onlyLong, async () => {
     const one = await order({ token: fiat });
     await payThenChange(one, fiatTokenData.block(one.record.address));
     await until("the execution failed", () => hasFailed(one));
@@ -430,7 +431,10 @@ async function payCoin({ record }: Order): Promise<void> {
 const withdraw = (exchange: Hex, { record }: Order, amount: bigint) =>
   send(exchange, record.intent.token, transferData(record.address, amount));
 
-/** Creates an address whose call pays `amount` to `one`, so that the payer is a contract. */
+/**
+ * Creates an address whose call pays `amount` to the address of `one`. The payer is then a
+ * contract.
+ */
 async function paymentTo(one: Order, amount: bigint): Promise<AddressRecord> {
   const { intent } = one.record;
   const [call] = intent.calls;

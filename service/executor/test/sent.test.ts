@@ -231,7 +231,7 @@ describe("a hostile token", () => {
   });
 
   test(
-    "cannot prevent later returns of other tokens by calling the factory",
+    "cannot prevent later returns of other tokens, even by calling the factory",
     onlyLong,
     async () => {
       const record = await openRecord();

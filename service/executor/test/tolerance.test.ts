@@ -17,7 +17,10 @@ after(stop);
 
 const [most, least] = [25n * unit, (2475n * unit) / 100n];
 
-/** Creates an address for 25 that accepts 24.75. An excess is returned to `recovery`. */
+/**
+ * Creates an address that requests 25 tokens and accepts 24.75 tokens. An excess is returned to
+ * `recovery`.
+ */
 async function newTolerant(name: string): Promise<AddressRecord> {
   const { timestamp } = await world.client.getBlock();
   const record = makeRecord({

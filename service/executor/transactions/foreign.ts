@@ -47,17 +47,20 @@ export const openUnknownNonces = (): UnknownNonces => ({ unknownNonces: new Map(
  */
 const blocksPerPass = 8;
 
-/** If no transaction is found for this time, the highest possible cost is charged instead. */
+/**
+ * If the search finds no transaction within this time, the highest possible cost is charged
+ * instead.
+ */
 const searchSeconds = 60;
 
 /**
- * Adopts transactions for nonces that are used on chain but missing in the database. A quorum of
+ * Saves the transactions of nonces that are used on chain but missing in the database. A quorum of
  * endpoints must report these nonces as used. Skips transactions from earlier days, because the
  * budgets of earlier days no longer matter. Until all transactions are found, the key sends
  * nothing. The highest possible cost is reserved for each unknown nonce.
  *
  * @param nonce the key's nonce on chain
- * @returns whether transactions were adopted
+ * @returns whether transactions were saved
  */
 export async function adoptUnknown(
   pass: Pass<UnknownNonces & SendMemory>,
@@ -98,8 +101,8 @@ async function adoptFrom(pass: Pass<SendMemory>, own: number, reached: number): 
     for (let blocks = 0; next < reached && blocks < blocksPerPass; blocks++) {
       const nonce = next;
       const isSpent = async (number: number) => (await readNonceAt(pass, number)) > nonce;
-      // Each endpoint reports the nonce at its newest block, so `reached` may be from above
-      // `view.head`.
+      // Each endpoint reports the nonce at its own newest block, so `reached` may be higher than
+      // the nonce at `view.head`.
       if (!(await isSpent(view.head.number))) break;
       block = await findFirstBlock({ from: block, to: view.head.number }, isSpent);
       const found = (await readSpenders(pass, block))?.filter((each) => each.nonce >= nonce);
@@ -347,7 +350,7 @@ async function adopt(
   updates: readonly JobUpdate[],
 ): Promise<void> {
   await parts.ledger.adoptPurpose(fence, purpose, signed, updates);
-  // The nodes already have the transaction, so it counts as broadcast now.
+  // This counts as a broadcast, because the nodes already have the transaction.
   memory.sending.sentMs.set(signed.hash, parts.clock());
   parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: signed.hash });
 }

@@ -87,14 +87,14 @@ describe("traces from three endpoints", () => {
   });
 });
 
-test("a trace from the only endpoint is used unless it exceeds the receipt's gas", async () => {
+test("the only endpoint's trace is used unless its gas exceeds the receipt's gas", async () => {
   const only = await passOver([[30_000, 50_000]]);
   assert.deepEqual(await only.read(), [30_000, 50_000]);
   const more = await passOver([[30_000, 100_000]]);
   assert.equal(await more.read(), undefined);
 });
 
-test("a trace is not used if the transaction ran out of gas before its last item", async () => {
+test("a trace without a call for each item is not used", async () => {
   const { read, asked } = await passOver([[30_000], [30_000]]);
   assert.equal(await read(), undefined);
   await read();
@@ -121,24 +121,24 @@ describe("a trace that too few endpoints return", () => {
   });
 });
 
-describe("the gas of each item in a batch without a trace", () => {
+describe("divideGas for a batch that has no trace", () => {
   const [ran, failed] = vaults as [Hex, Hex];
   const shares = [
     { address: ran, gas: 137_500 },
     { address: failed, gas: 137_500 },
   ];
 
-  test("is the estimate for a successful item, and the remainder for a failed item", () => {
+  test("charges a successful item its estimate, and a failed item the rest", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });
 
-  test("is proportional to the estimates if the batch used less gas than estimated", () => {
+  test("splits the gas in proportion to the estimates if less gas was used", () => {
     const taken = divideGas(shares, 120_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [60_000, 60_000]);
   });
 
-  test("is unknown if all items succeeded or if all items failed", () => {
+  test("returns undefined if all items succeeded or all items failed", () => {
     assert.equal(divideGas(shares, 230_000, new Set()), undefined);
     assert.equal(divideGas(shares, 230_000, new Set(vaults)), undefined);
   });

@@ -21,7 +21,7 @@ import { lowerAddress } from "../../flow/lower-address.ts";
 /**
  * Reads the key in the file `keystore`.
  *
- * @throws an error that names the wrong setting and contains no secret
+ * @throws an error that names the invalid setting and contains no secret
  */
 export function readKeystore(keystore: string, passwordFile: string): Hex {
   const password = trimLineFeed(readSecret(passwordFile, "EXECUTOR_PASSWORD_FILE"));
@@ -33,7 +33,7 @@ export function readKeystore(keystore: string, passwordFile: string): Hex {
  * `passwordFile` does not exist, writes a random password to this file first. Only the owner of the
  * files can read them.
  *
- * @returns the address that pays gas, lower case
+ * @returns the address that pays gas, lowercase
  * @throws {Error} if `keystore` exists, because no key is ever overwritten
  */
 export function writeNewKey(keystore: string, passwordFile: string): Hex {
@@ -99,7 +99,7 @@ function encryptKey(key: Hex, password: string): string {
   return `${JSON.stringify({ version: 3, id: randomUUID(), address, crypto })}\n`;
 }
 
-/** @throws an error that names the wrong setting and contains no secret */
+/** @throws an error that names the invalid setting and contains no secret */
 function decryptKey(text: string, password: string): Hex {
   const { kdfparams, ...parsed } = parse(text);
   const derived = derive(password, kdfparams);

@@ -37,7 +37,7 @@ export async function readKeyNonce(
   return { nonce, isFresh: true };
 }
 
-/** Reads the key's nonce after the block `view.head`. */
+/** Reads the key's nonce in the state of the block `view.head`. */
 async function readNonce({ signer, view }: Pick<Pass, "signer" | "view">): Promise<number> {
   const params = [signer.address, view.at];
   const method = "eth_getTransactionCount";
@@ -46,7 +46,8 @@ async function readNonce({ signer, view }: Pick<Pass, "signer" | "view">): Promi
 }
 
 /**
- * Reads the key's nonce from each endpoint, at the endpoint's newest block, highest nonce first.
+ * Reads the key's nonce from each endpoint, at the endpoint's newest block. Returns the nonces in
+ * descending order.
  */
 export async function readNonces({
   signer,
@@ -74,6 +75,6 @@ export async function nextNonce(
     memory.nonces.delete(signer.address);
     return "earlier_nonces_unknown";
   }
-  // A single answer suffices if no answer exceeds the database's next nonce.
+  // Without a quorum, one answer suffices if no answer is above the database's next nonce.
   return nonces.length > 0 && nonces[0]! <= own ? own : "endpoints_disagree_on_nonce";
 }

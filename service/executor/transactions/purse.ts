@@ -60,10 +60,10 @@ export type Purse = {
 };
 
 /**
- * Reads a key's balance and the current costs. If endpoints report different balances, returns a
- * higher one (`balance`) and a lower one (`balanceSure`). `balance` decides whether the key can
- * send. A balance that is too high does no harm, because a rejected transaction costs nothing. Keys
- * with enough `balanceSure` send first, and `balanceSure` is reported to operators.
+ * Reads a key's balance and the current costs. If endpoints report different balances, `balance` is
+ * the upper median, and `balanceSure` is the lower median. `balance` decides whether the key can
+ * send. A balance that is too high does no harm, because a rejected transaction costs nothing. If
+ * any key has a high enough `balanceSure`, only such keys send. Operators see `balanceSure`.
  */
 export async function readPurse(
   pass: Pass<PurseMemory>,
@@ -127,8 +127,9 @@ export type Sized = { gas: number; data: Hex };
 export const measureSize = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
 /**
- * A zero-value transfer from a key to itself. It fills a nonce gap, or replaces a transaction that
- * is useless or whose higher fee would exceed a budget.
+ * A zero-value transfer from a key to itself. It fills a nonce gap, or replaces a useless
+ * transaction. It also replaces a transaction if a higher fee for the transaction would exceed a
+ * budget.
  */
 export const zeroValueTransfer = { data: "0x", gas: transactionGasMin } as const;
 
@@ -149,7 +150,9 @@ export function computeCostMax({ transactions, ...purpose }: Purpose, perByte: b
   return costs.reduce(max, 0n);
 }
 
-/** Returns whether the balance pays for another transaction, including a replacement. */
+/**
+ * Returns whether the balance pays for another transaction, even if a replacement doubles its cost.
+ */
 export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
   return balance >= reserved + 2n * computeCost(size, suggested.maxFee, perByte);
 }

@@ -30,7 +30,7 @@ export type Receipt = {
 };
 
 /**
- * Parses a receipt. Returns undefined for null, because the transaction is not mined.
+ * Parses a receipt. If the transaction is not mined, `value` is null, and the result is undefined.
  *
  * @throws {ChainUnavailable} if the value is not a receipt
  */
@@ -59,7 +59,7 @@ export type SentBatch = { sender: Hex; vaults: readonly Hex[] };
  * ignores `ItemFailed` events of other callers, because an intent's calls can start their own
  * batch.
  *
- * @param factory lower case
+ * @param factory lowercase
  */
 export function decodeOutcomes(receipt: Receipt, factory: Hex, sent: SentBatch): VaultOutcome[] {
   return receipt.logs
@@ -134,7 +134,7 @@ type Agreement = {
 };
 
 /**
- * Describes the receipts that differ, for logs.
+ * Describes the receipts of endpoints that disagree.
  * @param nameOf returns the name of the endpoint at an index of `receipts`
  */
 export const describeReceipts = (

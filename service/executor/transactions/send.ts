@@ -26,7 +26,9 @@ export type SendMemory = {
   sending: {
     /** The time at which a key is used again, for each key that failed to sign. */
     restingMs: Map<Hex, number>;
-    /** When this process last broadcast or adopted each transaction, by transaction hash. */
+    /**
+     * The time at which this process last broadcast or adopted a transaction, by transaction hash.
+     */
     sentMs: Map<Hex, number>;
     /**
      * The purpose IDs of the transactions that nodes rejected as too large for any block. The value
@@ -90,9 +92,9 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
 }
 
 /**
- * Replaces the transaction of `purpose`, at the same nonce, with a fee at least an eighth higher.
- * The fee need not be higher if most nodes rejected the transaction as too large. Sends nothing if
- * the fee or cost exceeds a limit, or if the key cannot pay.
+ * Replaces the transaction of `purpose`. The replacement has the same nonce, and its fee is at
+ * least an eighth higher. The fee need not be higher if most nodes rejected the transaction as too
+ * large. Sends nothing if the fee or cost exceeds a limit, or if the key cannot pay.
  *
  * @param isMoot whether nothing in the transaction can succeed. If so, a zero-value transfer
  *   replaces the transaction
@@ -156,7 +158,7 @@ export class SignerFailed extends Error {
   override name = "SignerFailed";
 }
 
-/** The time after which a key that failed to sign is used again. */
+/** After a key fails to sign, it is not used for this time. */
 const signerRestMs = 15_000;
 
 export const isResting = ({ parts, memory, signer }: SendPass): boolean =>
@@ -223,9 +225,9 @@ export async function broadcast(
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [kind];
   });
-  // Without relays, a quorum of endpoints must reject a transaction as too cheap. With relays, two
-  // rejections are needed, so that a single relay never raises the fee. A transaction that only one
-  // relay rejects is replaced later if it is overdue.
+  // Without relays, a transaction counts as too cheap if a quorum of endpoints rejects it as such.
+  // With relays, two rejections are needed, so that a single relay never raises the fee. A
+  // transaction that only one relay rejects is replaced later if it is overdue.
   const answered = responses.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(

@@ -1,6 +1,6 @@
 // Settles, resends, and replaces the transactions of one key. Also detects transactions that a
-// reorganization removed, and fills nonce gaps. A key that cannot send delays only its own
-// transactions.
+// reorganization removed, and fills nonce gaps. If a key cannot send, only its own transactions are
+// delayed.
 
 import { once } from "../../flow/cache.ts";
 import { upperMedian } from "../../flow/median.ts";
@@ -22,7 +22,7 @@ export type SendingKey = {
   nonce: number;
   /** Whether `nonce` was read in this pass, and does not come from the cache. */
   isFresh: boolean;
-  /** The key's pending purposes, including confirmed ones. */
+  /** The key's purposes that are not settled yet, including confirmed purposes. */
   pending: readonly Purpose[];
   unmined: readonly Purpose[];
   openPurse: () => Promise<Purse>;
@@ -101,8 +101,8 @@ async function maintain(key: SendingKey, budgets: () => Promise<Budgets>): Promi
 }
 
 /**
- * Makes confirmed, settled, and foreign purposes pending again if a quorum reports that their
- * nonces are unused. This happens only after a reorganization that was deeper than the number of
+ * Resets a confirmed, settled, or foreign purpose to pending if a quorum reports that its nonce is
+ * unused. This happens only after a reorganization that was deeper than the number of
  * confirmations.
  */
 async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
@@ -161,8 +161,9 @@ async function resend(pass: KeyPass, unmined: readonly Purpose[]): Promise<void>
 }
 
 /**
- * The time for which nodes must reject a transaction as too large before it is abandoned. The
- * rejection is probably temporary, because the gas limit never exceeds the block's gas limit.
+ * If nodes keep rejecting a transaction as too large, the executor abandons it after this time.
+ * Before that, the rejection is probably temporary, because a transaction's gas limit never exceeds
+ * the gas limit of a block.
  */
 const hopelessSeconds = 60;
 
@@ -171,8 +172,9 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
 
 /**
  * Returns whether the newest transaction of `purpose` may have to be replaced. A transaction is
- * stuck if nodes have rejected it as too large for `hopelessSeconds`. If a block was mined since
- * signing, a transaction that is overdue or was rejected as too cheap is stuck too.
+ * stuck if, for `hopelessSeconds`, nodes have rejected it because of its size. A transaction is
+ * also stuck if it is overdue, or if nodes rejected its fee as too low. This second rule applies
+ * only if the transaction was signed before the newest block.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;

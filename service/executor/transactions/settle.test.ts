@@ -54,14 +54,14 @@ describe("compareReceipts", () => {
     }
   });
 
-  test("returns `absent` only if a quorum has no receipt", () => {
+  test("returns `absent` only if a quorum of endpoints says that no receipt exists", () => {
     assert.equal(blockOf(compareReceipts([answersOf(null), answersOf(null)], 2)), "absent");
     assert.equal(blockOf(compareReceipts([answersOf(null), undefined], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([answersOf(null), failed], 2)), "unknown");
     assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
-  test("returns a quorum's receipt for the original or a replacement transaction", () => {
+  test("returns the receipt that a quorum reports, even for a replacement transaction", () => {
     const answers = [
       answersOf(null, receipt("aa")),
       answersOf(null, receipt("aa")),
@@ -85,7 +85,7 @@ describe("describeReceipts", () => {
   });
 });
 
-describe("the final block of a chain with the tag `finalized`", () => {
+describe("the final block on a chain that supports the tag `finalized`", () => {
   const blockAt = (number: number) => {
     const [hash, parentHash] = [`0x${"05".repeat(32)}`, `0x${"04".repeat(32)}`];
     const limits = { gasLimit: "0x1c9c380", baseFeePerGas: "0x1" };
@@ -94,8 +94,8 @@ describe("the final block of a chain with the tag `finalized`", () => {
   const head: Block = readBlock(blockAt(1000));
   const chain = { confirmations: 65, finality: "finalized" } as const;
   /**
-   * Returns the final block if the endpoints report the finalized blocks in `shown`. The value
-   * undefined means that the endpoint fails.
+   * Returns the final block. `shown` has the finalized block of each endpoint, or undefined if the
+   * endpoint fails.
    */
   const finalBy = (shown: readonly (number | undefined)[], quorum: number) =>
     readFinalBlock(
@@ -108,7 +108,7 @@ describe("the final block of a chain with the tag `finalized`", () => {
       chain,
     );
 
-  test("is not affected by a wrong answer of one endpoint out of three", async () => {
+  test("is not affected if one of three endpoints lies or fails", async () => {
     for (const lie of [999_999, 0, 1, undefined]) {
       assert.equal(await finalBy([lie, 930, 930], 2), 930);
       assert.equal(await finalBy([930, lie, 930], 2), 930);

@@ -1,11 +1,12 @@
-// Handles mined transactions. A purpose is mined when one of its transactions has a receipt. A
-// valid receipt has a quorum, and its block is in the chain. Each executed or recovered address
-// must have code. The purpose is confirmed when the receipt has enough confirmations, and its jobs
-// then continue. The purpose is settled when the receipt's block is final, and its cost is then
-// charged.
+// Handles mined transactions. A purpose (ledger/purposes.ts) is mined when one of its transactions
+// has a receipt. A valid receipt has a quorum, and its block is in the chain. Each executed or
+// recovered address must have code. A purpose is confirmed when its receipt has enough
+// confirmations. The purpose's jobs then continue. A purpose is settled when its receipt's block is
+// final. The purpose's cost is then charged.
 //
-// If no known transaction with a used nonce has a receipt, an unknown transaction may have used the
-// nonce. The purpose then stays pending until the executor finds that transaction.
+// If a nonce is used but none of the known transactions with this nonce has a receipt, an unknown
+// transaction may have used the nonce. The purpose then stays pending until the executor finds that
+// transaction.
 
 import { batchSelector, type Hex } from "executable-address";
 import {
@@ -44,8 +45,7 @@ export type ReceiptMemory = {
      */
     mined: Map<string, number>;
     /**
-     * The number of successive passes in which no receipt was found, by the ID of each purpose with
-     * a used nonce.
+     * For each purpose with a used nonce, by ID: the number of successive passes without a receipt.
      */
     absent: Map<string, number>;
   };
@@ -58,12 +58,13 @@ export const openReceiptMemory = (): ReceiptMemory => ({
 export type SettlePass = Pass<ReceiptMemory & SendMemory & TraceMemory & HoldingsMemory>;
 
 /**
- * After this number of passes without a receipt, the executor searches for an unknown transaction.
+ * After this number of passes without a receipt, the executor searches for another transaction that
+ * used the nonce.
  */
 const absentPassesMin = 3;
 
 /**
- * Confirms or settles the purposes whose transactions were mined.
+ * Checks the receipts of mined transactions, and confirms or settles their purposes.
  * @param usedBelow the key's nonce on chain
  */
 export async function settle(
@@ -74,8 +75,8 @@ export async function settle(
   const { parts, view } = pass;
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
-  // Reorganizations are detected only up to the newest anchor (a block whose hash is stored).
-  // Receipts above the anchor wait, because a reorganization of their blocks would not be noticed.
+  // Reorganizations are detected only up to the newest anchor (a block whose hash is stored). Later
+  // receipts are not used yet, because a reorganization of their blocks would not be noticed.
   const anchor = (await parts.ledger.findAnchor(parts.chain.chainId))?.number ?? -1;
   const below = used.filter((purpose) => !isOnlyAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
@@ -110,14 +111,16 @@ async function readDepths({ parts, view }: SettlePass, anchor: number): Promise<
 }
 
 /**
- * Returns the limit for the block of a receipt. A receipt from a newer block has to wait. For an
- * unconfirmed transaction, this is the newest block with enough confirmations. For a confirmed
- * transaction, this is the newest final block.
+ * Returns the highest block number that a receipt may have. A receipt from a newer block has to
+ * wait. For an unconfirmed transaction, the limit is the newest block with enough confirmations.
+ * For a confirmed transaction, the limit is the newest final block.
  */
 const boundOf = ({ blockNumber }: Purpose, { confirmed, final }: Depths): number =>
   blockNumber === null ? confirmed : final;
 
-/** Returns whether the block of the receipt is known and too new. */
+/**
+ * Returns true if the receipt's block is above {@link boundOf}, and false if the block is unknown.
+ */
 function isKnownAbove({ memory }: SettlePass, purpose: Purpose, depths: Depths): boolean {
   const minedAt = memory.receipts.mined.get(purpose.id) ?? purpose.blockNumber;
   return minedAt !== null && minedAt > boundOf(purpose, depths);
@@ -137,7 +140,7 @@ async function readReceipts(view: View, purposes: readonly Purpose[]) {
   });
 }
 
-/** Stores the block of a receipt, because the block is too new. The receipt is read again later. */
+/** Stores the block of a receipt. The block is too new, so the receipt is read again later. */
 async function awaitDepth(
   { parts, memory, fence, view }: SettlePass,
   { id, blockNumber }: Purpose,
@@ -150,9 +153,9 @@ async function awaitDepth(
 }
 
 /**
- * Returns whether the transactions of the purpose can only be in blocks above the anchor. This is
- * certain if the first transaction was signed at or above the anchor. Ignores a `signedBlock` above
- * the newest block, because such a value must be wrong.
+ * Returns true if no block up to the anchor can contain the purpose's transactions. This is certain
+ * if the chain was already at the anchor when the first transaction was signed. Ignores a
+ * `signedBlock` above the newest block, because such a value must be wrong.
  */
 function isOnlyAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
   const { signedBlock } = transactions[0]!;
@@ -217,7 +220,7 @@ async function recordReceipt(pass: SettlePass, mined: Mined, evidence: Evidence)
   );
   const minedAtSeconds = findBlockTime(pass, receipt, outcomes, evidence);
   if (minedAtSeconds === undefined) return;
-  // If the transaction was confirmed before, its jobs were updated then.
+  // If the transaction is already confirmed, its jobs have been updated.
   const updates =
     purpose.blockNumber === null
       ? await computeUpdates(pass, mined, outcomes, evidence.withCode)

@@ -1,5 +1,5 @@
-// Serves the API's GET /chains and GET /openapi.json. Also serves probes for supervisors and load
-// balancers, and the contact for security reports.
+// Serves the API's GET /chains and GET /openapi.json. Also serves the contact for security reports,
+// and answers the probes of supervisors and load balancers.
 
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";

@@ -115,7 +115,7 @@ describe("two servers that share one PostgreSQL", () => {
     for (const server of servers) await server.close();
   });
 
-  test("limit requests in memory if the database table of limits is missing", async () => {
+  test("apply the rate limit in memory if the table `limits` is missing", async () => {
     const faults: unknown[] = [];
     const { store, publicUrl } = a.parts;
     const accounts = await openAccounts(

@@ -118,13 +118,13 @@ describe("POST /v1/address/create with a credential", () => {
     await refuses(401, "unauthorized", [["Proxy-Authorization", `Bearer ${apiKey}`]]);
   });
 
-  test("returns 403 `api_key_in_browser` for an API key with an `Origin`", async () => {
+  test("returns 403 `api_key_in_browser` if a request has an API key and an `Origin`", async () => {
     const { bearer } = await newAccount();
     for (const value of [origin, "https://evil.example", "null", "", "*", "x", origin.repeat(9)]) {
       const withOrigin: Headers = [["Origin", value]];
       const refused = [["Authorization", bearer], ...withOrigin] as Headers;
       const { body } = await refuses(403, "api_key_in_browser", refused);
-      assert.match(body, /found (\\".*\\"|\d+ characters), because API keys are only for servers/);
+      assert.match(body, /found (\\".*\\"|\d+ characters): API keys are only for servers/);
       const unknown = `Bearer ${newApiKey()}`;
       await refuses(403, "api_key_in_browser", [["Authorization", unknown], ...withOrigin]);
       await refuses(403, "api_key_in_browser", [["Authorization", "bearer x"], ...withOrigin]);
@@ -136,7 +136,7 @@ describe("POST /v1/address/create with a credential", () => {
     ]);
   });
 
-  test("returns the same error for known and unknown API keys with an `Origin`", async () => {
+  test("does not show whether an API key exists if a request has an `Origin`", async () => {
     const { bearer } = await newAccount();
     const [known, unknown] = await Promise.all(
       [bearer, `Bearer ${newApiKey()}`].map((value) =>
@@ -208,7 +208,7 @@ describe("POST /v1/address/create with a credential", () => {
         ["X-Client-Id", typo(clientId)],
       ] as Headers) {
         const answer = await refuses(401, "unauthorized", [header]);
-        assert.match(answer.body, /checksum that does not match.*rotate/);
+        assert.match(answer.body, /found a wrong checksum .*rotate/);
       }
       assert.equal(asked, 0);
     } finally {
@@ -216,7 +216,7 @@ describe("POST /v1/address/create with a credential", () => {
     }
   });
 
-  test("returns 403 `origin_required` for a client ID without an `Origin`", async () => {
+  test("returns 403 `origin_required` if a request has a client ID but no `Origin`", async () => {
     const { clientId } = await newAccount();
     const { body } = await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
     assert.match(body, /requires an Origin header, found none: /);
@@ -256,7 +256,7 @@ describe("POST /v1/address/create with a credential", () => {
     ]);
   });
 
-  test("returns 429 with `Retry-After` above the rate limit", async () => {
+  test("returns 429 with `Retry-After` if the rate limit is exceeded", async () => {
     for (const kind of ["apiKey", "clientId"] as const) {
       const slow = await startApp();
       try {
@@ -293,7 +293,7 @@ describe("POST /v1/address/create with a credential", () => {
     }
   });
 
-  test("returns 200 for an API key, with `Bearer` in upper or lower case", async () => {
+  test("returns 200 for an API key, with `Bearer` in uppercase or lowercase", async () => {
     const { apiKey } = await newAccount();
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const answer = await send([["Authorization", `${scheme} ${apiKey}`]]);

@@ -66,11 +66,12 @@ type Use = keyof typeof uses;
  * 7. 429 `rate_limited`: the request exceeds the credential's rate limit.
  *
  * If rule 3 refuses a request with an existing key, the service records that the key was used in a
- * browser. The dashboard then shows a warning. The account's usage counts a request as refused if
- * it passes rule 4 but gets a 4xx status. A request that these rules refuse does not count against
- * the rate limit.
+ * browser. The dashboard then shows a warning. A request that passes rule 4 but gets a 4xx status
+ * is counted as refused in the account's usage. A request that these rules refuse does not count
+ * against the rate limit.
  *
- * @param use the purpose of the request; the account's usage counts successes only for `create`
+ * @param use the purpose of the request; successful requests count in the account's usage only for
+ *   `create`
  * @throws {Refusal} according to these rules
  * @throws {UnavailableError} if the database does not respond
  */
@@ -136,13 +137,13 @@ async function useApiKey(
       parts.accounts.usage.seenInBrowser(digestCredential(key), parts.now());
     throw new Refusal(
       "api_key_in_browser",
-      `expected no Origin header with an API key, found ${foundOrigin(origins)}, because API ` +
-        "keys are only for servers; if a web page contains the key, rotate the key, and use the " +
-        "client ID in the page",
+      `expected no Origin header with an API key, found ${foundOrigin(origins)}: API keys are ` +
+        "only for servers; if a web page contains the key, rotate the key, and use the client ID " +
+        "in the page",
     );
   }
   if (!bearer)
-    // The message does not quote the header, because it may be a key without a scheme.
+    // The header may be a key without a scheme, so the message does not quote the header.
     throw unauthorized(
       "expected an Authorization header with the scheme Bearer and an API key, found " +
         `${authorization.length} characters with another scheme`,
@@ -218,8 +219,8 @@ function assertSpelled(kind: CredentialKind, text: string): void {
     throw unauthorized(`${wanted[kind]}, found ${text.length} characters`);
   if (spelling === "bad_checksum") {
     throw unauthorized(
-      `${wanted[kind]}, of which the last 8 are a checksum that does not match, so some ` +
-        "characters are wrong: copy the credential again, or rotate it in the dashboard",
+      `${wanted[kind]}, found a wrong checksum (the last 8 digits), so some characters are ` +
+        "wrong: copy the credential again, or rotate it in the dashboard",
     );
   }
 }

@@ -84,7 +84,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("a key is rejected from its expiry on", async () => {
+    test("a key is rejected with 401 as soon as it expires", async () => {
       const { accountId } = await service.newKey();
       const expiresAtMs = nowMs + 60_000;
       const { ask, prefix } = await keyOf(accountId, ["read"], expiresAtMs);

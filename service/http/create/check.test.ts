@@ -125,7 +125,7 @@ describe("POST /v1/address/check", () => {
     );
   });
 
-  test("searches either only mainnets or only testnets for code at `recovery`", async () => {
+  test("looks for code at `recovery` on mainnets, or on testnets for testnet intents", async () => {
     const recovery = await world.withCode("0x00f4");
     const [own] = chainsAt(world).known;
     const silent = { ...own!, rpcUrls: ["http://127.0.0.1:9"] };

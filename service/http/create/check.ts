@@ -1,5 +1,5 @@
-// POST /address/check: spec/service.md, "Check". Returns the record that a create request would
-// return, a simulation, and findings. Saves nothing. A check calls the chain's endpoints several
+// POST /address/check: spec/service.md, "Check". Returns a simulation, findings, and the record
+// that a create request would return. Saves nothing. A check calls the chain's endpoints several
 // times. Therefore, each account also has a rate limit for checks.
 
 import { formatAddress, type Intent, requirementOf } from "executable-address";
@@ -93,8 +93,8 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
  *
  * - `requireExecuted` can never be true, because the address can be executed only on its own chain.
  *   Therefore, the intent's calls never run.
- * - `requireClosed` does not protect anything, because anyone can make the condition true. They can
- *   close the address on the intent's chain, although it belongs to another chain.
+ * - `requireClosed` does not protect anything, because anyone can make the condition true. Anyone
+ *   can close the address on the intent's chain, because the address belongs to another chain.
  */
 async function findConditions(
   { calls, chainId }: Intent,

@@ -274,7 +274,7 @@ describe("POST /v1/address/create", () => {
     assert.match(first.intent.salt, /^0x[0-9a-f]{64}$/);
   });
 
-  test("accepts `application/json` in upper or lower case, with a UTF-8 charset", async () => {
+  test("accepts `application/json` in uppercase or lowercase, with a UTF-8 charset", async () => {
     for (const type of [
       "APPLICATION/JSON",
       "application/json;charset=UTF-8",

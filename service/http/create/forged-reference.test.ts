@@ -184,7 +184,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         scene,
       );
       assert.deepEqual(referencesOf(event), [null, "order-1", "client_id"]);
-      // A handler that trusts `reference` finds no order. A client ID's reference is in
+      // A handler that trusts `reference` finds no order, because the reference is in
       // `claimedReference`.
       assert.deepEqual([byReference, byAddress, kit], [[], [], []]);
 
@@ -205,9 +205,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(referencesOf(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // As a control, the test stores a row like an old version did. The row marks a client ID's
-      // reference as if an API key had set it. The attack then succeeds: the handler that trusts
-      // references fulfills the expensive order.
+      // The test now changes the row to the one that an old version stored. That row says that an
+      // API key set the reference, although a client ID set it. The attack then succeeds: the
+      // handler that trusts references fulfills the expensive order.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

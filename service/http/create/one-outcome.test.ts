@@ -25,8 +25,8 @@ const origin = "https://shop.example.com";
 const parallel = { server: 99, page: 20 };
 const kills = isLong ? 4 : 1;
 /**
- * The number of accounts in the test that kills the server. Their client IDs create the addresses.
- * The number is so large that no account reaches its rate limit.
+ * The number of accounts in the test that kills the server. The test creates the addresses with the
+ * client IDs of these accounts. With this number of accounts, no account reaches its rate limit.
  */
 const pagesCount = 24;
 

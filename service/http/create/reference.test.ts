@@ -71,7 +71,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return intent;
     };
 
-    test("is refused with 409 if a page sets it for an address that a server created", async () => {
+    test("is refused with 409 if a web page sets it but a server created the address", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=order-1", ""]) {
         const intent = newIntent();
@@ -80,16 +80,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(forged.statusCode, 409);
         const { code, message } = forged.json().error;
         assert.equal(code, "reference_in_use");
-        assert.match(
-          message,
-          /^this address already exists, and a client ID can set the reference/,
-        );
+        assert.match(message, /^this address already exists: a client ID can set a reference only/);
         assert.deepEqual(await listed(server, "order-9000"), []);
         if (query) assert.deepEqual(await listed(server, "order-1"), [[address, "api_key"]]);
       }
     });
 
-    test("is refused with 409 if a page adds or changes it later", async () => {
+    test("is refused with 409 if a web page adds or changes it later", async () => {
       const { server, page } = await shop();
       for (const query of ["reference=cart-7", ""]) {
         const intent = newIntent();
@@ -100,7 +97,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await listed(server, "order-9001"), []);
     });
 
-    test("is shown as `claimedReference` if it comes from a page", async () => {
+    test("is shown as `claimedReference` if it comes from a web page", async () => {
       const { server, page } = await shop();
       const forged = (await create(page, "reference=order-2")).json().address;
       assert.deepEqual(await search(server, { reference: "order-2" }), []);
@@ -120,7 +117,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
     });
 
-    test("is refused with 403 if the account forbids references from pages", async () => {
+    test("is refused with 403 if the account forbids references from web pages", async () => {
       const { db, accountId, server, page } = await shop();
       await allowReferences(db, accountId, false, { atMs: Date.now() });
       const refused = await create(page, "reference=order-10");
@@ -158,7 +155,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-4")).length, 1);
     });
 
-    test("is set by only one of eight simultaneous requests from pages", async () => {
+    test("is set by only one of eight simultaneous requests from web pages", async () => {
       const { page } = await shop();
       const intent = newIntent();
       const answers = await Promise.all(
@@ -200,7 +197,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual([issues[0].path, issues[0].code], [["query"], "bad_escape"], query);
         assert.match(
           issues[0].message,
-          /^expected valid percent-encoded UTF-8, found 13 characters /,
+          /^expected valid percent-encoded UTF-8, found a query of 13 characters /,
         );
       }
     });
@@ -212,14 +209,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.match(keyed.json().error.message, /Idempotency-Key is not supported/);
     });
 
-    test("can have up to 300 characters before it is trimmed", async () => {
+    test("can have 300 characters if 128 remain after spaces are removed", async () => {
       const { server } = await shop();
       const spaces = "+".repeat(300 - 128);
       const created = await create(server, `reference=${spaces}${"a".repeat(128)}`);
       assert.equal(created.statusCode, 200);
     });
 
-    test("is trimmed and normalized to NFC", async () => {
+    test("is stripped of surrounding spaces and normalized to NFC", async () => {
       const { server } = await shop();
       const first = await create(server, `reference=${encodeURIComponent(" caf\u0065\u0301 ")}`);
       assert.equal(first.statusCode, 200);
@@ -227,7 +224,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(again.json().error.issues[0].message, first.json().address);
     });
 
-    test("determines a missing salt, so a repeated request returns the same address", async () => {
+    test("is used to derive a missing salt, so repeated requests return one address", async () => {
       const { db, accountId, server, page } = await shop();
       const intent = withoutSalt();
       const [one, two] = await Promise.all([

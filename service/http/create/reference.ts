@@ -19,7 +19,7 @@ export type Creator = {
   isClientId: boolean;
   /** Whether the credential is a client ID that needs a signature by the account's server. */
   isBound: boolean;
-  /** Whether the account accepts references from its client ID. */
+  /** Whether the request may contain a reference. An account can forbid this for its client ID. */
   mayName: boolean;
   signature: string | undefined;
   reference: string | undefined;
@@ -57,9 +57,7 @@ export async function parseReferenced(
  */
 type ReadKeys = () => ReturnType<typeof ensureReferenceKeys>;
 
-/**
- * @throws {Refusal} 403 `forbidden` if the account does not accept references from its client ID
- */
+/** @throws {Refusal} 403 `forbidden` if the request has a reference but may not contain one */
 function requireMayName({ mayName, reference }: Creator): void {
   if (mayName || reference === undefined) return;
   const message = "the account does not accept references from its client ID: omit the reference";
@@ -71,8 +69,8 @@ function requireMayName({ mayName, reference }: Creator): void {
  * Parses the intent. If the salt is missing, derives it from the reference with the newest
  * reference key. Does not derive a salt if the request has a client ID or `again=true`.
  *
- * A repeated request must return the same address, even after a rotation of the reference key. If
- * an address with the reference exists, this function therefore also tries the account's earlier
+ * A repeated request must return the same address, even after a rotation of the reference key.
+ * Therefore, if the reference is in use, this function also tries the account's earlier reference
  * keys.
  *
  * @throws {InvalidError} if the intent is invalid; the error lists every fault
@@ -143,8 +141,8 @@ export function referenceInUse(
 ): Refusal {
   if (outcome === "exists") {
     const message =
-      "this address already exists, and a client ID can set the reference only of an address " +
-      "that it creates";
+      "this address already exists: a client ID can set a reference only for an address that it " +
+      "creates";
     return new Refusal("reference_in_use", message);
   }
   const address = formatAddress(outcome.usedBy, keccak);
@@ -185,8 +183,9 @@ export const createInput = z.strictObject({
     .regex(hash.pattern!, "expected 0x and 64 lowercase hex digits, as returned by signatureFor")
     .optional()
     .describe(
-      "The HMAC-SHA256 of the address and the reference under the account's newest reference " +
-        "key, as computed by the library's `signatureFor`. A signature is required if the client " +
-        "ID accepts only signed intents. An invalid signature is rejected for every credential.",
+      "The HMAC-SHA256 of the address and the reference. Its key is the account's newest " +
+        "reference key. The library's `signatureFor` computes it. A signature is required if the " +
+        "client ID accepts only signed intents. An invalid signature is always rejected, even " +
+        "with an API key.",
     ),
 });

@@ -1,6 +1,7 @@
 // The dashboard's routes for addresses. The list of addresses is the API's list with one more
 // filter, by address prefix. Another route returns the statuses of one page of the list. The form
-// for new addresses uses two routes, which call the API's check and create functions.
+// for new addresses has two routes. They check an intent and create an address with the API's
+// functions.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
@@ -17,7 +18,7 @@ import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/read.ts";
 import type { FoundStatus } from "./answers.ts";
 
-/** `address` is an address or the beginning of an address, in upper or lower case. */
+/** `address` is an address or the beginning of an address, in uppercase or lowercase. */
 const pageInput = listInput.extend({
   address: z.string().max(100).transform(addressRange).optional(),
 });

@@ -57,8 +57,8 @@ export type SignedIn = TypeOf<typeof signedIn>;
 
 const wei = matching(/^(0|[1-9][0-9]*)$/);
 /**
- * An account's gas costs on one chain and one day, in wei. Includes only settled transactions. Days
- * are UTC days in block time.
+ * An account's gas costs on one chain and one day, in wei. Includes only settled transactions. The
+ * UTC date of the block's timestamp determines the day.
  */
 const gasDay = object({
   chainId,
@@ -155,9 +155,8 @@ const originVerdict = object({ ok: flag, allowedBy: orNull(text), message: text 
 export type OriginVerdict = TypeOf<typeof originVerdict>;
 
 /**
- * `entry` reports whether the entry in the request can be added to the list of origins. `origin`
- * reports whether the list already allows the origin in the request. Each field is null if the
- * request does not contain this field.
+ * `entry` reports whether the requested entry can be added to the list of origins. `origin` reports
+ * whether the list already allows the requested origin. A field is null if the request omits it.
  */
 const verdicts = object({ entry: orNull(entryVerdict), origin: orNull(originVerdict) });
 export type Verdicts = TypeOf<typeof verdicts>;

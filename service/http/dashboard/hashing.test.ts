@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { openHashing } from "./hashing.ts";
 
 /**
- * Opens the hashing queue with simulated hashes. A test completes the started hashes with the
- * functions in `ends`.
+ * Opens the hashing queue with simulated hash computations. Each function in `ends` completes one
+ * of the started computations.
  */
 function openTurns(atOnce?: number) {
   const shed = { count: 0 };
@@ -63,8 +63,7 @@ describe("the queue for password hashes", () => {
       await drain();
       await other;
       assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
-      // In this control test, "other" has the same account or network as the requests before. The
-      // queue must therefore refuse "other".
+      // The queue refuses a request with the same owner as the earlier requests.
       const shared = openTurns(1);
       for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
       await assert.rejects(shared.ask("other", isKnown, "all"), refused);
@@ -92,7 +91,7 @@ describe("the queue for password hashes", () => {
     assert.equal(begun.length, atOnce + 1);
   });
 
-  test("starts the next hash for a known browser, even after a failed hash", async () => {
+  test("prefers known browsers to unknown ones, even after a hash failed", async () => {
     const { ask, begun, ends, settle } = openTurns(1);
     const first = ask("first", false);
     const all = [ask("stranger", false), ask("known", true)];

@@ -30,21 +30,21 @@ for (const [name, database] of Object.entries(databases)) {
   /** Options for tests that do not depend on the database. */
   const once = { skip: !isLong && name !== "sqlite" && "on PostgreSQL: npm run test:long" };
 
-  describe(`changes and resets of a password on ${name}`, () => {
+  describe(`the password routes on ${name}`, () => {
     let service: TestApp;
     before(async () => {
       service = await startApp({ databaseUrl: (await database()) as string });
     });
     after(() => service.close());
 
-    test("returns 400 `invalid_password` to a change with a wrong old password", async () => {
+    test("return 400 `invalid_password` if the old password is wrong", async () => {
       const browser = openBrowser(service);
       await browser.signUp(newEmail());
       const wrong = { currentPassword: "not the present one", newPassword };
       refuses(await browser.post("/auth/change-password", wrong), 400, "invalid_password");
     });
 
-    test("returns 400 to a change to a short or guessable password", once, async () => {
+    test("refuse a change with 400 if the new password is short or guessable", once, async () => {
       const browser = openBrowser(service);
       await browser.signUp(newEmail());
       for (const [word, code] of weakPasswords) {
@@ -53,13 +53,13 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("returns 401 `unauthorized` to a change without a session", async () => {
+    test("return 401 `unauthorized` for a change without a session", async () => {
       const change = { currentPassword: password, newPassword };
       const answer = await openBrowser(service).post("/auth/change-password", change);
       refuses(answer, 401, "unauthorized");
     });
 
-    test("ends all other sessions after a change of the password", async () => {
+    test("end all other sessions after a change of the password", async () => {
       const email = newEmail();
       const [here, there] = [openBrowser(service), openBrowser(service)];
       await here.signUp(email);
@@ -82,14 +82,14 @@ for (const [name, database] of Object.entries(databases)) {
     };
     const reset = (body: object) => openBrowser(service).post("/auth/reset-password", body);
 
-    test("returns 400 `invalid_token` to a reset with an unknown or used token", async () => {
+    test("return 400 `invalid_token` for an unknown or used reset token", async () => {
       const { token } = await newReset();
       refuses(await reset({ token: `${token}x`, newPassword }), 400, "invalid_token");
       assert.equal((await reset({ token, newPassword })).statusCode, 200);
       refuses(await reset({ token, newPassword }), 400, "invalid_token");
     });
 
-    test("returns 400 to a reset to a weak password, and keeps the token valid", once, async () => {
+    test("refuse a weak password with 400, but keep the reset token valid", once, async () => {
       const { email, token } = await newReset();
       for (const [word, code] of weakPasswords) {
         refuses(await reset({ token, newPassword: word }), 400, code);
@@ -98,18 +98,18 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await openBrowser(service).signIn(email, newPassword)).statusCode, 200);
     });
 
-    test("makes no reset token for an email without an account", async () => {
+    test("make no reset token for an email without an account", async () => {
       const { signIn } = service.parts.accounts;
       assert.equal(await signIn.makeResetSecret(newEmail(), { atMs: 0 }), undefined);
     });
 
-    test("returns 401 to a sign-in before the account has a password", once, async () => {
+    test("return 401 for a sign-in before the account has a password", once, async () => {
       const { email } = await newReset();
       const answer = await openBrowser(service).signIn(email);
       refuses(answer, 401, "invalid_email_or_password");
     });
 
-    test("ends all sessions after a reset of the password", async () => {
+    test("end all sessions after a reset of the password", async () => {
       const { email, token } = await newReset();
       const browser = openBrowser(service);
       await reset({ token, newPassword });
@@ -121,7 +121,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await browser.get("/dashboard/api/account")).statusCode, 401);
     });
 
-    test("accepts a reset link only once", async () => {
+    test("accept a reset link only once", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });
@@ -136,7 +136,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(statuses, [200, 400, 400, 400]);
     });
 
-    test("stores no reset token in plain text", async () => {
+    test("store no reset token in plain text", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });

@@ -15,8 +15,8 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Options for tests that hash hundreds of passwords each. A test of an attack also attacks a
- * service with only one queue. There, the attack would lock out the owner.
+ * Options for tests that hash hundreds of passwords each. Each attack is also run against a service
+ * with only one queue, where the attack locks out the owner.
  */
 const flood = { skip: !isLong && "npm run test:long" };
 
@@ -60,20 +60,20 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("returns 400 `password_too_short` or `password_too_long` to a sign-up", once, async () => {
+    test("returns 400 to a sign-up if the password is too short or long", once, async () => {
       const signUp = (password: string) => openBrowser(service).signUp(newEmail(), password);
       refuses(await signUp("x".repeat(11)), 400, "password_too_short");
       refuses(await signUp("x".repeat(129)), 400, "password_too_long");
     });
 
-    test("returns 400 `password_guessable` to a sign-up", once, async () => {
+    test("returns 400 `password_guessable` if a new password is guessable", once, async () => {
       for (const guessable of ["passwordpassword", "123456789012", "qwertyuiop12"]) {
         const answer = await openBrowser(service).signUp(newEmail(), guessable);
         refuses(answer, 400, "password_guessable");
       }
     });
 
-    test("returns 400 `invalid_email` to a sign-up", once, async () => {
+    test("returns 400 `invalid_email` to a sign-up with an invalid email", once, async () => {
       for (const email of notEmails) {
         const browser = openBrowser(service);
         refuses(await browser.signUp(email), 400, "invalid_email");
@@ -81,7 +81,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("returns 400 `invalid_email` to a sign-in", once, async () => {
+    test("returns 400 `invalid_email` to a sign-in with an invalid email", once, async () => {
       for (const email of notEmails) {
         refuses(await openBrowser(service).signIn(email), 400, "invalid_email");
       }
@@ -182,7 +182,7 @@ for (const [name, database] of Object.entries(databases)) {
      * Before the owner's first request, sends 256 requests from the attacker. Before each later
      * request from the owner, sends 4 requests from the attacker.
      *
-     * @returns the number of times that the owner was admitted, and the attacker's responses
+     * @returns how often the owner was admitted, and the responses to the attacker
      */
     const raceOwner = async (
       times: number,
@@ -218,7 +218,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(attacker.jar.get("eas-device"), cookie, "a success gives no further cookie");
 
       // Each sign-in without a cookie creates a new cookie. Over months, an attacker can collect
-      // many cookies of known browsers.
+      // many of these cookies. Each cookie marks a known browser.
       const { attempts } = service.parts.accounts;
       const cookies = Array.from({ length: 40 }, () =>
         attempts.deviceCookieFor({ email: own, deviceCookie: undefined }),

@@ -34,8 +34,8 @@ const resetInput = z.strictObject({
 type SignInParts = Pick<Parts, "accounts" | "metrics" | "now" | "publicUrl">;
 
 /**
- * Mounts the routes. The limits of attempts.ts are checked before a request enters the queue. A
- * refused attempt therefore costs no hash.
+ * Mounts the routes. The limits of attempts.ts are checked before a request enters the queue. So no
+ * password hash is computed for a refused attempt.
  */
 export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   const { signIn, attempts } = parts.accounts;

@@ -31,8 +31,8 @@ export const listInput = z.strictObject({
     .enum(["newest", "oldest"])
     .default("newest")
     .describe(
-      "The order by time of creation, or by time of settlement if the query has `settledFrom` or " +
-        "`settledUntil`.",
+      "The sort order. The sort key is the time of creation, or the time of settlement if the " +
+        "query has `settledFrom` or `settledUntil`.",
     ),
   limit: integerInput(1, 100).default(20).describe("The number of items per page."),
   cursor: z
@@ -46,14 +46,14 @@ export const listInput = z.strictObject({
     .optional()
     .describe(
       "The state that the service observed last. An address that never received money is " +
-        "`unfunded` or, after its expiration time by the server's clock, `expired`.",
+        "`unfunded`. When the server's clock passes its expiration time, it becomes `expired`.",
     ),
   token: z.string().max(100).transform(parseToken).optional().describe("The token of the intent."),
   chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional().describe("The chain of the intent."),
-  reference: referenceInput.optional().describe("The exact reference that an API key set."),
+  reference: referenceInput.optional().describe("The exact reference, as set with an API key."),
   claimedReference: referenceInput
     .optional()
-    .describe("The exact reference that a client ID claimed."),
+    .describe("The exact reference, as claimed with a client ID."),
   createdBy: z
     .enum(["api_key", "client_id"])
     .optional()

@@ -159,8 +159,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const other = await service.newKey();
       const made: string[] = [];
       for (let i = 0; i < 23; i++) {
-        // The list contains addresses with equal creation times, and addresses that another account
-        // created first.
+        // Some addresses have equal creation times. Another account created some addresses first.
         if (i % 3 === 0) nowMs -= 1;
         const intent = newIntent();
         if (i % 4 === 0) await create(other.apiKey, undefined, intent);
@@ -255,7 +254,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([row!.amount, row!.requestedAmount], ["24", "27"]);
     });
 
-    test("`mine` shows a single address only to its account", async () => {
+    test("the route `mine` shows an address only to its own account", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const { address } = (await create(mine.apiKey)).json();
       const path = `address/${address}/mine`;

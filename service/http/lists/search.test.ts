@@ -20,7 +20,8 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Adds addresses without references to an account. Their creation times are one millisecond apart.
+ * Creates addresses of an account. The addresses have no references, and their creation times are
+ * one millisecond apart.
  */
 async function fill({ parts: { store } }: TestApp, accountId: string) {
   const start = Date.now() - 10 * rows;
@@ -88,9 +89,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);
       };
       let answer = await searchNothing();
-      // After the test has used up the rate limit, another long search is allowed 2 s later. On a
-      // slow machine, a search may become long only after these 2 s. The test therefore makes
-      // several attempts.
+      // After the test has used up the rate limit, another long search is allowed 2 s later. A
+      // search counts as long only after several windows. On a slow machine, these windows may take
+      // longer than 2 s. The test therefore makes several attempts.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();

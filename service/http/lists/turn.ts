@@ -2,10 +2,10 @@
 // which are called windows (events/list-addresses.ts). The service reads one window per account at
 // a time. Therefore, another account waits for at most one window.
 //
-// A search with few matches may read all rows of the account. The speed is about 100,000 rows per
-// second (bench/lists.ts, row "… by a part that none has"). Each account has a limit on
-// simultaneous long searches. A rate limit also limits how many windows these searches read. The
-// first page of an unfiltered list is not a long search.
+// A search with few matches may read all rows of the account. Such a search reads about 100,000
+// rows per second (bench/lists.ts). Each account has a limit on simultaneous long searches. A rate
+// limit also limits how many windows these searches read. The first page of an unfiltered list is
+// not a long search.
 
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -18,15 +18,15 @@ import type { Parts } from "../parts.ts";
 
 /**
  * A search that reads more than this number of windows is a long search. Eight windows have 2,000
- * rows, and the service reads them in about 20 ms.
+ * rows in total, which the service reads in about 20 ms.
  */
 const shortWindowsMax = 8;
 /** The maximum number of an account's simultaneous long searches on one server. */
 const longSearchesMax = 3;
 /**
- * A long search counts against the account's rate limit when it starts. It counts again each time
- * it has read this number of windows. These windows contain up to 100,000 rows, and reading them
- * takes one second.
+ * A long search uses one unit of the account's rate limit when it starts, and another unit each
+ * time it has read this number of windows. These windows contain up to 100,000 rows, and reading
+ * them takes one second.
  */
 const windowsPerToken = 400;
 
@@ -37,8 +37,8 @@ type SearchParts = { accounts: Pick<Parts["accounts"], "limiter"> };
 type Queue = { run: ReadQueue; longSearches: number };
 
 /**
- * Calls `search` with the function `turn`. `search` must read each window through `turn`. After the
- * client has disconnected, `turn` returns undefined.
+ * Calls `search` with the function `turn`. `search` must pass each read of rows to `turn`. After
+ * the client has disconnected, `turn` returns undefined.
  *
  * @throws {Refusal} from `turn`: 503 `service_unavailable` if too many of the account's long
  *   searches are pending; 429 `rate_limited` if their rate limit is exceeded

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { openAdmission } from "./admission.ts";
 
 describe("the number of create requests in progress", () => {
-  test("decreases if a client disconnects at any moment", () => {
+  test("decreases if a client disconnects at any stage of its request", () => {
     const admission = openAdmission(1, () => assert.fail("nothing is refused"));
     for (const goneAfter of ["enter", "awaitBody", "begin"]) {
       for (const isComplete of [false, true]) {

@@ -13,7 +13,7 @@ import { openLatencyLimit } from "./latency-limit.ts";
 
 /**
  * An admitted create request. `isOver` is true after the response is written or the connection
- * closes. The handler may still run.
+ * closes. The handler may still be running then.
  */
 type AdmittedCreate = {
   raw: IncomingMessage;
@@ -37,8 +37,8 @@ declare module "fastify" {
 }
 
 /**
- * If the body is still arriving at this time after a request's admission, its connection may be
- * closed to accept a new request.
+ * After its admission, a request has this time to send its body. After this time, its connection
+ * may be closed to accept a new request.
  */
 const bodyMsMin = 1_000;
 
@@ -234,8 +234,8 @@ export function limitPending({ shed }: Pick<Metrics, "shed">, route: string, max
  * remain pending.
  *
  * Callers should count pending requests instead of storing them in a Set. A Set can keep finished
- * requests in memory until a full garbage collection. Only {@link openAdmission} stores requests in
- * a Set, while their bodies are arriving.
+ * requests in memory until a full garbage collection. The only exception is {@link openAdmission},
+ * which stores requests in a Set while their bodies are arriving.
  */
 function whenAnswered({ raw }: FastifyReply, leave: () => void): void {
   let isOver = false;

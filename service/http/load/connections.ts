@@ -51,9 +51,9 @@ export function openServer(
 }
 
 /**
- * A fraction of the maximum number of connections. If the waiting connections of a network exceed
- * this fraction, the server makes room for the network's new connections only by closing
- * connections of the same network. Therefore, one network cannot disconnect all other clients.
+ * A fraction of the maximum number of connections. If a network has more waiting connections than
+ * this, its new connections replace only its own. Therefore, one network cannot disconnect all
+ * other clients.
  */
 const share = 1 / 8;
 
@@ -84,15 +84,15 @@ type State = {
   since: number;
 };
 
-/** Returns whether the server is waiting for the client to send data or to read a response. */
+/** Returns whether it is the client's turn: to send data, or to read a response. */
 const isWaiting = ({ inProgress }: State) =>
   !inProgress || inProgress.response.writableEnded || !inProgress.request.complete;
 
 /**
  * Serves the requests of each connection one after another. A client that reads no responses has
  * therefore only one pending request. If a new connection exceeds `max`, the server closes
- * connections that are waiting for their clients. Their number is at most one percent of `max`. The
- * server closes the connections that have waited longest.
+ * connections that are waiting for their clients. The server closes the connections that have
+ * waited longest, up to one percent of `max`.
  *
  * @param max the maximum number of open connections, with and without a pending request
  */
@@ -101,7 +101,7 @@ function serveBounded(server: Server, max: number, serve: RequestListener): void
   let turn = 0;
 
   const begin = (state: State, exchange: Exchange) => {
-    // The client has disconnected, and the response would never emit `close`.
+    // The client has already disconnected, so the response would never emit `close`.
     if (exchange.request.socket.destroyed) return;
     state.inProgress = exchange;
     state.since = ++turn;

@@ -92,7 +92,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("keeps 90 % of the capacity usable at triple load, within 5 times the usual p99", () => {
+    test("at triple load, admits 90 % of the capacity and keeps p99 within 5 times normal", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       const first = offer(limit, service, { ...from, seconds: 5 });
@@ -137,7 +137,7 @@ describe("a limit on simultaneous requests, with a database latency of 50 ms", (
     assert.equal(offer(limit, slow, { perSecond: 100, seconds: 20, fromMs: 5_000 }).refused, 0);
   });
 
-  test("keeps 90 % of the capacity usable if the database needs 500 simultaneous requests", () => {
+  test("admits 90 % of the capacity if full use takes 500 simultaneous requests", () => {
     const limit = openLatencyLimit(1024);
     const parallel = { ...database, busyMs: 0.1 };
     const perSecond = 3 * capacityOf(parallel);
@@ -147,7 +147,7 @@ describe("a limit on simultaneous requests, with a database latency of 50 ms", (
     assert.ok(over.perSecond >= 0.9 * capacityOf(parallel), JSON.stringify(over));
   });
 
-  test("keeps 90 % of the capacity usable after the disk becomes ten times slower", () => {
+  test("admits 90 % of the capacity after the disk becomes ten times slower", () => {
     const limit = openLatencyLimit(1024);
     const fast = { ...database, waitMs: 5 };
     offer(limit, fast, { perSecond: 100, seconds: 60, fromMs: 0 });
@@ -156,7 +156,7 @@ describe("a limit on simultaneous requests, with a database latency of 50 ms", (
     assert.ok(over.perSecond >= 0.9 * capacity, JSON.stringify(over));
   });
 
-  test("keeps 90 % of the capacity usable after an hour with a few very fast commits", () => {
+  test("admits 90 % of the capacity after an hour of widely varying latencies", () => {
     const limit = openLatencyLimit(1024);
     const shared = { ...database, varies: true };
     offer(limit, shared, { perSecond: 20, seconds: 3_600, fromMs: 0 });
@@ -164,7 +164,7 @@ describe("a limit on simultaneous requests, with a database latency of 50 ms", (
     assert.ok(over.perSecond >= 0.9 * capacity, JSON.stringify(over));
   });
 
-  test("keeps 72 % of the capacity usable if the disk stalls for 1 s of every 5 s", () => {
+  test("admits 72 % of the capacity if the disk stalls for 1 s of every 5 s", () => {
     const limit = openLatencyLimit(1024);
     offer(limit, database, { perSecond: 100, seconds: 60, fromMs: 0 });
     const over = overload(limit, { ...database, stallMs: 1_000 }, 60_000);

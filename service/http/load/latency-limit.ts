@@ -36,14 +36,11 @@ const bestDecay = 0.998;
  */
 export function openLatencyLimit(most: number) {
   let limit = Math.min(limitAtStart, most);
-  /** The moving average of the latency, which one unusual window hardly changes. */
+  /** The moving average of the latency. One unusual window hardly changes this average. */
   let smoothMs: number | undefined;
   /** The latency at low load. */
   let baseMs = Number.POSITIVE_INFINITY;
-  /**
-   * The best measured throughput. If the service stalls for some windows, this value falls only
-   * slowly.
-   */
+  /** The best measured throughput. A short stall of the service lowers this value only a little. */
   let bestPerMs = 0;
   let pendingMax = 0;
   let count = 0;

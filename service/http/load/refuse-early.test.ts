@@ -10,7 +10,7 @@ import { exchange, listen, newIntent, startApp, type TestApp } from "../../testi
 const create = "/v1/address/create";
 const elsewhere = "/v1/address/%63reate";
 
-describe("create requests that the server refuses with 503", () => {
+describe("requests to `/v1/address/create` that the server refuses with 503", () => {
   const draining = new AbortController();
   const body = JSON.stringify(newIntent());
   let service: TestApp;
@@ -40,7 +40,7 @@ describe("create requests that the server refuses with 503", () => {
     };
   };
 
-  test("get the same response that the framework would send", async () => {
+  test("get the same response as requests that reach the framework", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);
@@ -75,7 +75,7 @@ describe("create requests that the server refuses with 503", () => {
     assert.deepEqual(await count(), plus(plus(start, one), one));
   });
 
-  test("can have a query string, but must have the exact path", async () => {
+  test("are refused with or without a query string, but only at the exact path", async () => {
     assert.match(await posted(`${create}?reference=1`), /^HTTP\/1.1 503/);
     assert.match(await posted(`${create}x`), /^HTTP\/1.1 405/);
     assert.match(await posted(`${create}/x`), /^HTTP\/1.1 404/);
@@ -83,7 +83,7 @@ describe("create requests that the server refuses with 503", () => {
     assert.match(await exchange(port, get), /^HTTP\/1.1 400/);
   });
 
-  test("keep their connection open for the next request", async () => {
+  test("leave their connection open for the next request", async () => {
     const next = "GET /v1/chains HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
     socket.write(`POST ${create} HTTP/1.1\r\n${about}\r\n${body.slice(0, 10)}`);

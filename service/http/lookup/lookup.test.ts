@@ -121,7 +121,7 @@ describe("GET /v1/address/{address}", () => {
     await busy.close();
   });
 
-  test("returns the bytes of the create response, which can be cached forever", async () => {
+  test("returns the same bytes as the create response, and allows caching forever", async () => {
     const { address, body } = await created();
     for (const times of [1, 2]) {
       const response = await look(address);
@@ -146,7 +146,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("accepts an address in upper or lower case, even with a wrong checksum", async () => {
+  test("accepts an address in uppercase or lowercase, even with a wrong checksum", async () => {
     const { address, body } = await created();
     const digits = address.slice(2);
     const flipped = [...digits].map((each) =>

@@ -125,7 +125,8 @@ describe("the routes for single addresses and the service return documented resp
     const check = (status: number, to = service) =>
       answers.create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
     const { intent } = await world.newRecord({ token: newIntent().token });
-    // The listed token `intent.token` has no code on this chain. It gets the code of `world.token`.
+    // The listed token `intent.token` has no code on this chain, so it is given the code of
+    // `world.token`.
     await world.client.setCode({
       address: intent.token,
       bytecode: (await world.client.getCode({ address: world.token }))!,

@@ -97,7 +97,7 @@ function pairsIn(source: string) {
 /**
  * Parses the text between the delimiters of a doc comment.
  *
- * @throws if a tag is unknown, or has a value that it cannot have
+ * @throws if a tag is unknown, or its value is not allowed for this tag
  */
 export function parseComment(text = ""): Comment {
   const lines = text.split("\n").map((line) => line.replace(/^\s*\*?\s?/, "").trimEnd());

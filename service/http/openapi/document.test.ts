@@ -61,7 +61,7 @@ test("descriptions in spec/openapi.json keep their lists and paragraphs", () => 
   >;
   assert.match(
     SentMoney!.properties.problem!.description,
-    /token:\n\n- `unknown_transaction`: .* not mined yet, or it is on [^\n]+\n- `failed_/,
+    /empty:\n\n- `unknown_transaction`: .* not mined yet, or it is on [^\n]+\n- `failed_/,
   );
   assert.match(SentToken!.properties.fate!.description, /not return the token\.\n\nAnyone can/);
   const spaced = JSON.stringify(document).match(/"description":"[^"]*(?: {2}|\\n )[^"]*"/g);
@@ -186,7 +186,7 @@ async function exampleChains({ client, rpcUrl, token: demo }: World): Promise<Ch
   return chainsOf(parseChains(listed, "the test"));
 }
 
-/** Saves the record and the event that the documented example requests read. */
+/** Saves the record and the event that appear in the document's examples. */
 async function keepExamples({ parts: { store } }: TestApp, accountId: string): Promise<void> {
   const [address, terms] = [record.address, record.terms].map((hex) =>
     Buffer.from(hex.slice(2), "hex"),

@@ -55,7 +55,7 @@ const securitySchemes = {
   apiKey: {
     type: "http",
     scheme: "bearer",
-    bearerFormat: `${apiKeyFormat}, whose last 8 are the CRC-32 of the text before them`,
+    bearerFormat: `${apiKeyFormat}. The last 8 digits are the CRC-32 of the text before them.`,
     description:
       "A secret key for servers. Requests with an `Origin` header are rejected with 403.",
   },
@@ -64,9 +64,9 @@ const securitySchemes = {
     in: "header",
     name: "X-Client-Id",
     description:
-      `A public ID for web pages: ${clientIdFormat}, whose last 8 are the CRC-32 of the text ` +
-      "before them. It is accepted only from the origins that the account allows, and not " +
-      "together with an API key.",
+      `A public ID for web pages: ${clientIdFormat}. The last 8 digits are the CRC-32 of the ` +
+      "text before them. The ID is accepted only from the origins that the account allows, and " +
+      "not together with an API key.",
   },
 };
 

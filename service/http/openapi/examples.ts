@@ -1,5 +1,5 @@
-// An example request and response for each operation. Tests send the requests to the service
-// (document.test.ts). All examples are about one address with a valid record.
+// An example request and response for each operation. document.test.ts sends the requests to the
+// service. All examples are about one address with a valid record.
 
 import { readFileSync } from "node:fs";
 import { factoryAddress, makeRecord } from "executable-address";

@@ -56,22 +56,25 @@ export type Operation = {
    */
   readonly credentials: readonly ("apiKey" | "clientId")[];
   /**
-   * The query fields. Without query fields, a public operation ignores the query, and any other
-   * operation refuses it.
+   * The query fields. If absent, a public operation ignores a request's query, and any other
+   * operation refuses the query.
    */
   readonly query?: z.ZodObject;
-  /** The headers that the operation reads, in addition to the headers of credentials. */
+  /** The request headers that the operation reads, except the headers with credentials. */
   readonly reads?: readonly ("If-None-Match" | "Last-Event-ID")[];
   /**
-   * The schema of the request body, or `intent` for an intent, which the library parses. If absent,
-   * the body must have no fields.
+   * The schema of the request body. `intent` means that the body is an intent, which the library
+   * parses. Without a schema, the body must have no fields.
    */
   readonly body?: "intent" | z.ZodType;
   /** The response body. `stream`: server-sent events. `document`: the OpenAPI document. */
   readonly answer: Shape | "stream" | "document";
   /** Describes the response. */
   readonly answers: string;
-  /** Headers of the response, in addition to the headers of every response and of credentials. */
+  /**
+   * Headers of the response. `document.ts` adds the headers of every response, and the rate limit
+   * headers.
+   */
   readonly headers?: Headers;
   /** Describes the 304 response. Absent if the operation never returns 304. */
   readonly unchanged?: string;
@@ -373,7 +376,7 @@ export const operations = {
     path: "/webhooks/{id}/replay",
     summary: "Send events to a webhook endpoint again",
     description:
-      `Sends one event again, or up to ${replaysMax.toLocaleString("en-US")} events of a time ` +
+      `Sends one event again, or up to ${replaysMax.toLocaleString("en-US")} events from a time ` +
       "range, oldest first.",
     body: replayInput,
     answer: replayed,

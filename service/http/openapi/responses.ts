@@ -313,7 +313,7 @@ const allow = {
 
 /**
  * Describes the responses that belong to no operation. The responses are in `x-responses`, because
- * a linter would report unused components.
+ * a linter would report them as unused in `components`.
  */
 export function describeUnowned(): Schema {
   const described = Object.entries(unowned).map(([name, answer]) => [

@@ -37,7 +37,7 @@ describe("the operator's file with labels of contracts", () => {
       assert.throws(() => read(value), { name: "LabelsError", message: reason }));
   }
 
-  test("can be missing, and can contain addresses in upper or lower case", () => {
+  test("can be missing, and can contain addresses in uppercase or lowercase", () => {
     assert.equal(readLabels(undefined).size, 0);
     const mixed = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
     assert.deepEqual(read({ "1": { [mixed]: "Münzen & Co." } }).get(1), {

@@ -70,10 +70,10 @@ export function labelsOf(intent: Intent, labels: Labels): Record<string, string>
 }
 
 /**
- * Returns the label of the contract that requests the money. Every call of the intent must have a
- * party with this label. The party is the called contract or, for a call of the token, the
- * recipient or the spender. Without this rule, one call of a labeled contract would make an intent
- * appear to come from this contract.
+ * Returns the label of the contract that requests the money. The party of a call is the called
+ * contract. If the token is called, the party is the recipient or the spender. All parties must
+ * have the same label. Otherwise, a single call to a labeled contract would give its label to the
+ * whole intent.
  */
 export function requesterOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

@@ -60,7 +60,7 @@ describe("servePages", () => {
     }
   });
 
-  test("return 404 and a page for unknown paths, but no page for API and asset paths", async () => {
+  test("includes the dashboard in a 404 response, except for API and asset paths", async () => {
     const headers = { accept: "text/html,*/*;q=0.8", "if-none-match": "*" };
     const asked = await app.inject({ url: "/adresses", headers });
     assert.deepEqual([asked.statusCode, asked.body], [404, "the dashboard"]);
@@ -71,7 +71,7 @@ describe("servePages", () => {
     }
   });
 
-  test("return an explanation if they are not built", async () => {
+  test("returns an explanation if the pages are not built", async () => {
     const bare = Fastify();
     servePages(bare, { publicUrl, metrics }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
@@ -79,7 +79,7 @@ describe("servePages", () => {
     await bare.close();
   });
 
-  test("allow only the payment page to connect to the shop in its link", async () => {
+  test("lets only the payment page connect to the shop in the `shop` parameter", async () => {
     const policyOf = async (url: string) =>
       `${(await app.inject({ url })).headers["content-security-policy"]}`;
     const plain = await policyOf("/a/0xheld");
@@ -99,7 +99,7 @@ describe("servePages", () => {
     }
   });
 
-  test("return the payment page for /a and below, and the dashboard for other paths", async () => {
+  test("returns the payment page for paths under `/a`, and the dashboard for others", async () => {
     for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);
     }
@@ -112,7 +112,7 @@ describe("servePages", () => {
     assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
   });
 
-  test("compress the page of an address only once, and cache up to 1,000 pages", async (t) => {
+  test("compresses the page of an address only once, and caches up to 1,000 pages", async (t) => {
     const { mock } = t.mock.method(zlib, "gzipSync");
     syncBuiltinESMExports();
     const many = Fastify();
@@ -142,7 +142,7 @@ describe("servePages", () => {
     await many.close();
   });
 
-  test("return 503 if too many pages of addresses are requested simultaneously", async () => {
+  test("returns 503 if too many pages of addresses are requested simultaneously", async () => {
     let open = () => {};
     const preview = new Promise<undefined>((resolve) => {
       open = () => resolve(undefined);
@@ -164,7 +164,7 @@ describe("servePages", () => {
     await few.close();
   });
 
-  test("have a strict content security policy", async () => {
+  test("sets a strict content security policy", async () => {
     for (const url of ["/", "/a/0x1", "/mark.svg", "/assets/main-BX3k_9aQ.js"]) {
       const { headers } = await app.inject({ url });
       const policy = String(headers["content-security-policy"]);
@@ -182,7 +182,7 @@ describe("servePages", () => {
     assert.match(String(headers["strict-transport-security"]), /^max-age=\d{8}/);
   });
 
-  test("permit calls to a local chain's node only on the dashboard", async () => {
+  test("lets only the dashboard connect to the node of a local chain", async () => {
     const local = Fastify();
     const localNodes = ["http://127.0.0.1:8545/"];
     servePages(local, { publicUrl, metrics, localNodes }, async () => undefined, directory);
@@ -198,7 +198,7 @@ describe("servePages", () => {
     await local.close();
   });
 
-  test("let a receipt connect to any https node, but run only its own scripts", async () => {
+  test("lets a receipt page connect to any https node, but blocks foreign scripts", async () => {
     for (const url of ["/receipt", `/receipt/0x${"1".repeat(40)}`]) {
       const { body, headers } = await app.inject({ url });
       assert.equal(body, "the receipt");
@@ -209,7 +209,7 @@ describe("servePages", () => {
     }
   });
 
-  test("let browsers cache files forever if their names contain a hash", async () => {
+  test("lets browsers cache files forever if their names contain a hash", async () => {
     const hashed = await app.inject({ url: "/assets/main-BX3k_9aQ.js" });
     assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
     for (const url of ["/", "/mark.svg", "/a/0x1"]) {
@@ -217,7 +217,7 @@ describe("servePages", () => {
     }
   });
 
-  test("return 304 only if `If-None-Match` contains the `ETag`", async () => {
+  test("returns 304 only if `If-None-Match` contains the `ETag`", async () => {
     const { etag } = (await app.inject({ url: "/" })).headers;
     const ask = async (tags: string) => {
       const answer = await app.inject({ url: "/", headers: { "if-none-match": tags } });
@@ -230,7 +230,7 @@ describe("servePages", () => {
       assert.equal(await ask(tags), 200, tags);
   });
 
-  test("prevent the start of the service if a file has an unknown extension", () => {
+  test("throws an error if a file has an unknown extension", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
     const mount = () => servePages(Fastify(), { publicUrl, metrics }, async () => undefined, odd);
@@ -238,7 +238,7 @@ describe("servePages", () => {
     rmSync(odd, { recursive: true });
   });
 
-  test("have a different `ETag` if they are compressed", async () => {
+  test("sets a different `ETag` if a file is compressed", async () => {
     const url = "/assets/main-BX3k_9aQ.js";
     const plain = await app.inject({ url });
     assert.equal(plain.body, script);

@@ -31,7 +31,7 @@ const stateNames: Record<AddressState, string> = {
   funded: "Paid",
   executed: "Completed",
   expired: "Expired",
-  recovered: "Sent to return address",
+  recovered: "Sent to the return address",
 };
 
 /**
@@ -100,7 +100,7 @@ function head({ title, description, url, address, facts }: Head): string {
   return [
     `<title>${escaped(title)}</title>`,
     meta("og:title", title),
-    meta("og:description", description || "What paying this address does"),
+    meta("og:description", description || "What happens when you pay this address"),
     meta("og:type", "website"),
     meta("og:url", url),
     // The page's script needs the record and the chains. With these links, the browser fetches the

@@ -55,12 +55,12 @@ describe("GET /v1/address/{address}/simulation", () => {
     await gone.close();
   });
 
-  test("returns 405 for a write", async () => {
+  test("answers POST with 405", async () => {
     const url = `/v1/address/0x${"5a".repeat(20)}/simulation`;
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("returns the effect of a payment to any page, and forbids caching", async () => {
+  test("returns the effect of a payment, allows any origin, and forbids caching", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(record.address.toLowerCase());
     assert.equal(answer.statusCode, 200);

@@ -65,8 +65,8 @@ before(async () => {
 after(async () => {
   draining.abort();
   const closed = server.close();
-  // `fetch` does not close a connection whose response was not read. Without this call, the server
-  // would wait 72 s for it.
+  // `fetch` does not close a connection whose response was not read. The server would wait 72 s for
+  // such a connection.
   server.app.server.closeAllConnections();
   await closed;
   await world.stop();

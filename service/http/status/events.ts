@@ -47,8 +47,8 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
-      // Without this header, the connection would stay open after the stream ends. It would then
-      // delay a drain.
+      // Without this header, the connection would stay open after the stream ends. An open
+      // connection would delay the server's drain.
       reply.header("connection", "close");
       // Asks proxies not to buffer the stream, because buffering would delay events.
       reply.header("x-accel-buffering", "no");
@@ -111,8 +111,8 @@ type Hub = {
 
 /**
  * The maximum number of blocks per read. If a status has changed, the server reads it at each block
- * since the last read. If more blocks were mined, the server skips the oldest blocks. On a chain
- * with four blocks per second, this number of blocks spans four seconds.
+ * since the last read. If there are more blocks than this maximum, the server skips the oldest
+ * blocks. On a chain with four blocks per second, this number of blocks spans four seconds.
  */
 const blocksBetweenMax = 16;
 /** A stream is closed if its client reads nothing for this number of pings. */

@@ -28,8 +28,8 @@ export type Statuses = {
    */
   readRecord(address: string | undefined): Promise<{ subject: StatusSubject; terms: Uint8Array }>;
   /**
-   * Finds a record like {@link readRecord}, but omits the terms. Event streams keep the result in
-   * memory, and terms can have up to 24,576 bytes.
+   * Like {@link readRecord}, but omits the terms. Event streams keep the result in memory, and
+   * terms can have up to 24,576 bytes.
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
@@ -103,7 +103,8 @@ export function openStatuses(parts: Parts): Statuses {
 /**
  * Returns a function that reads an address's balances of tokens other than the requested token.
  * `strays` contains the address's balances of the native coin and of listed tokens. `wrongTokens`
- * contains the address's balances of look-alikes of listed tokens. A payer must have sent them.
+ * contains its balances of look-alikes of listed tokens, but only if a transfer of the look-alike
+ * to the address was found.
  */
 function openOthers({ store, chains, keccak, statusReader }: Parts) {
   const findMisdirected = misdirectedFinder(store.db, keccak);
@@ -112,7 +113,8 @@ function openOthers({ store, chains, keccak, statusReader }: Parts) {
     const { lookalikes = [] } = chains.find(chainId) ?? {};
     const came = lookalikes.length > 0 ? await findMisdirected(address) : [];
     const seen = lookalikes.flatMap((lookalike) => {
-      // Skips the requested token, because the operator may have listed it as a look-alike later.
+      // Skips the requested token. The operator may have listed it as a look-alike after the
+      // address was created.
       if (isSame(lookalike.address, status.token)) return [];
       const transfer = came.find(
         (each) => each.chainId === chainId && isSame(each.token, lookalike.address),
@@ -151,9 +153,9 @@ const showWrongToken = (
 const settledTimesMax = 20_000;
 
 /**
- * Returns a function that reads when an address's calls were executed. If they were not executed,
- * the function reads when the address was first recovered. Returns the block's timestamp in Unix
- * seconds. Returns null if neither happened, or if no node responds.
+ * Returns a function that reads the time of an address's execution, or else of its first recovery.
+ * The function returns the block's timestamp in Unix seconds. It returns null if neither happened,
+ * or if no node responds.
  */
 function openSettledAt(chains: Pick<Parts["chains"], "rpcOf">) {
   const recall = recalled<number>(settledTimesMax);

@@ -24,7 +24,7 @@ const [listed, plain] = [world.token, await world.newToken()];
 await takeLease(store.db, chainId, "the executor of the test", undefined);
 
 let clients = 0;
-/** Returns an IP address in a new network. Only the limits per account and address then apply. */
+/** Returns an IP address in a new network, so that no limit per network takes effect. */
 const otherNetwork = () => `203.0.${++clients >> 8}.${clients & 255}`;
 const report = (address: string, body: object, { app }: TestApp = server, from = otherNetwork()) =>
   app.inject({

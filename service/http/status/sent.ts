@@ -41,9 +41,7 @@ const token = z
 const transactionHash = z
   .string()
   .regex(hexPattern(32), "expected 0x and 64 hex digits")
-  .describe(
-    "The hash of a transaction that paid the address, on the chain of the address's intent.",
-  );
+  .describe("The hash of a transaction on the intent's chain that paid the address.");
 
 export const sentInput = z.union([z.strictObject({ token }), z.strictObject({ transactionHash })]);
 

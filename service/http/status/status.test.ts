@@ -87,7 +87,7 @@ describe("GET /v1/address/{address}/status", () => {
     await without.close();
   });
 
-  test("returns 405 for a write", async () => {
+  test("answers POST with 405", async () => {
     const url = `/v1/address/0x${"5a".repeat(20)}/status`;
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
@@ -169,7 +169,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal((await get(`${record.address}/status`)).json().executor, null);
   });
 
-  test("is not cached, and accepts an address in lower case", async () => {
+  test("is not cached, and accepts an address in lowercase", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(`${record.address.toLowerCase()}/status`);
     assert.equal(answer.json().address, record.address);

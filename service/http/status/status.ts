@@ -2,7 +2,7 @@
 // address.
 //
 // GET /address/{address}/returns: spec/service.md, "Returns". Lists the cases in which misdirected
-// money can be returned, without reading the chain.
+// money can be returned. Does not read the chain.
 
 import type { Intent } from "executable-address";
 import { deriveReturns, isSame, type ReturnPolicy } from "executable-address/status";

@@ -122,7 +122,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.match(listed.json().publicKeys[0].publicKey, /^whpk_/);
       });
 
-      test("pauses, resumes, tests, replays, and removes an endpoint", async () => {
+      test("pauses, resumes, tests, and removes an endpoint, and replays events", async () => {
         const caller = await newCaller();
         const { id } = (await caller.post(api, { url })).json();
         const paused = await caller.post(`${api}/${id}/pause`, {});
@@ -154,7 +154,7 @@ describe("the webhook routes", () => {
   });
   after(() => service.close());
 
-  test("return 403 in the public API to a page and to an API key with an `Origin`", async () => {
+  test("return 403 in the public API if the request has an `Origin`", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const origin = "https://shop.example.com";
@@ -195,7 +195,7 @@ describe("the webhook routes", () => {
     assert.equal((await post({}, { url: `${url}/${"x".repeat(500)}` })).statusCode, 400);
   });
 
-  test("return 429 in the public API above the limit of the API key", async () => {
+  test("return 429 in the public API if an API key exceeds its limit", async () => {
     const { apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const ask = (path: string) => service.app.inject({ url: `/v1${path}`, headers });
@@ -205,7 +205,7 @@ describe("the webhook routes", () => {
     assert.equal((await ask("/events")).statusCode, 200);
   });
 
-  test("write the IP address that created an endpoint to the audit log", async () => {
+  test("record in the audit log which IP address created an endpoint", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const asked = { method: "POST", url: "/v1/webhooks", headers, payload: { url } } as const;
@@ -217,7 +217,7 @@ describe("the webhook routes", () => {
     assert.deepEqual({ ...added }, { event: "webhook_added", ip: "203.0.113.7", detail: url });
   });
 
-  test("set and reset the account's confirmations in the dashboard", async () => {
+  test("let the dashboard set and reset the number of confirmations", async () => {
     const api = "/dashboard/api/webhooks";
     const caller = await openSession(service);
     const depth = (confirmations: number | null, chainId = 1) =>

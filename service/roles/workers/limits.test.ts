@@ -15,7 +15,7 @@ test("divideEventLimits divides the limits on event streams among the workers", 
   });
 });
 
-test("limits other than those on event streams apply to each worker in full", () => {
+test("the limit `createsInFlightMax` is not divided among the workers", () => {
   const { limits } = readConfig({ WORKERS: "3", DATABASE_URL, CREATES_IN_FLIGHT_MAX: "300" });
   assert.equal(limits.createsInFlightMax, 300);
 });

@@ -39,11 +39,12 @@ const timer = setInterval(() => {
 function checkpoint(): void {
   const [done] = database.pragma("wal_checkpoint(passive)") as { log: number }[];
   if (!done || done.log <= logPagesMax) return;
-  // Syncs the file before the restart below. The restart syncs again while writers are blocked, but
-  // the second sync is short.
+  // Syncs the file before the log is restarted. The restart syncs again while writers are blocked,
+  // but the second sync is short.
   fdatasyncSync(descriptor);
   database.pragma("wal_checkpoint(passive)");
-  // The mode is not `truncate`, which would also free the log's disk blocks while writers wait.
+  // With `truncate` instead of `restart`, writers would also wait while the log's disk blocks are
+  // freed.
   database.pragma("wal_checkpoint(restart)");
 }
 

@@ -1,5 +1,5 @@
-// Opens connections to the SQLite file, for all threads and operators' commands. Also contains the
-// functions that wait for the file's write lock.
+// Opens connections to the SQLite file, for all threads and for the commands of operators. Also
+// contains the functions that wait for the file's write lock.
 
 import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
@@ -40,7 +40,8 @@ export function connect(
 /**
  * Creates an empty `file` that only its owner can read. The database will contain the session
  * secret and digests of credentials. SQLite gives the `-wal` and `-shm` files the same mode. Does
- * not open an existing file, because closing it would release all this process's locks on it.
+ * not open an existing file, because `closeSync` releases all locks that the process has on the
+ * file.
  */
 export function makePrivateFile(file: string): void {
   try {

@@ -118,7 +118,7 @@ for (const [name, dialect] of Object.entries(dialects)) {
       );
     });
 
-    test("do not block this thread while another process holds the write lock", async () => {
+    test("do not block the calling thread while another process holds the write lock", async () => {
       const other = new Database(file);
       other.exec("begin immediate");
       const isWritten = insert(row("patient")).execute();

@@ -15,7 +15,7 @@ const module = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
 const start = (onEnd = (_cause: Error) => {}) =>
   startThread<number, number>(module, { file: "", name: "doubling", onEnd });
 
-test("a thread that fails rejects pending and later messages", async () => {
+test("a failed thread rejects pending and later messages", async () => {
   const ends: Error[] = [];
   const thread = start((cause) => ends.push(cause));
   const asked = await Promise.allSettled([thread.ask(1), thread.ask(0), thread.ask(2)]);

@@ -51,7 +51,7 @@ export function startThread<Message, Answer>(
       if (waiting.length === 0) started.unref();
     });
     started.on("error", endBy);
-    started.unref(); // must follow `on`, because `on` undoes it
+    started.unref(); // must be called after `on`, which undoes `unref`
     started.once("exit", () => {
       endBy();
       for (const { reject } of waiting.splice(0)) reject(end);

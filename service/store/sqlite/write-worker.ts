@@ -11,7 +11,7 @@ import type { NewRecord, SaveOutcome } from "../store.ts";
 import { connect, retryWhileLocked } from "./connect.ts";
 
 /**
- * `exceptions` contains the reasons for the rows that were not saved, by index in the group.
+ * `exceptions` lists the rows that were not saved, each with its index in the group and the reason.
  * `code` is SQLite's error code.
  */
 export type WriteAnswer =

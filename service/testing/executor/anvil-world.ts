@@ -107,7 +107,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         args: [owner],
       }),
 
-    /** Returns the chains of a CHAINS_FILE that contains only this chain. */
+    /** Returns the parsed content of a CHAINS_FILE whose only entry is this chain. */
     chains(rpcUrls: string[] = [node.rpcUrl], more: object = {}) {
       const local = { chainId: localChainId, name: "Local", tokens: demoTokens, ...atOnce };
       return parseChains([{ ...local, rpcUrls, ...more }], "test");
@@ -154,14 +154,14 @@ export const tipCalls = (amount: bigint) => {
 };
 
 /**
- * `unit` is one whole unit of the first token, in base units. `weiOfUnit` is the value of this unit
- * in wei. `tipPrices` is the chain's setting that contains this price.
+ * `unit` is one whole unit of the first token, in base units. `weiOfUnit` is the price of this unit
+ * in wei. `tipPrices` is the chain's setting with this price.
  */
 export const unit = 10n ** BigInt(demoTokens[0]!.decimals);
 export const weiOfUnit = 10n ** 16n;
 export const tipPrices = { [demoTokens[0]!.symbol]: `${weiOfUnit}` };
 
-/** Returns a function that sends JSON-RPC calls in batches, without changing them. */
+/** Returns a function that sends JSON-RPC calls as one batch. */
 function asker(rpcUrl: string) {
   return async (calls: { method: string; params: unknown[] }[]) => {
     const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
@@ -221,8 +221,8 @@ export async function saveRecords(
 }
 
 /**
- * The account that owns all addresses that pay tips. The executor does not execute these addresses
- * in one transaction with addresses of other accounts.
+ * The account that owns all addresses that pay tips. The executor never puts these addresses into a
+ * transaction with addresses of other accounts.
  */
 export const tipper = "acc_777000000000000000000000";
 
@@ -301,8 +301,8 @@ async function readFates(
 }
 
 /**
- * Polls until `isDone` returns true. Throws an error with `what` after `seconds`, which is long
- * enough for a slow machine.
+ * Polls until `isDone` returns true. After `seconds`, throws an error that contains `what`. The
+ * default is long enough for a slow machine.
  */
 export async function until(what: string, isDone: () => Promise<boolean>, seconds = 300) {
   const deadline = performance.now() + seconds * 1000;

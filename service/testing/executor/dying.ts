@@ -1,5 +1,8 @@
-// Runs an executor that kills its own process at a given step: node dying.ts STORE CHAINS_FILE
-// STEP. STORE is the JSON of the configuration for `openStore`.
+// Runs an executor that kills its own process at a given step:
+//
+//     node dying.ts STORE CHAINS_FILE STEP
+//
+// STORE is the JSON of the configuration for `openStore`.
 
 import { readChains } from "../../chain/chains.ts";
 import type { Parts } from "../../executor/pass.ts";

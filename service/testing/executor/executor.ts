@@ -101,8 +101,8 @@ async function placeStore(dataDirectory: string): Promise<Parameters<typeof open
  * after all tests of the calling file.
  * @param options.startSeconds as in {@link startWorld}
  * @param options.tickMs the interval between blocks; if absent, the test mines all blocks
- * @param options.blockSeconds the seconds that each block adds to the chain's clock, besides the
- * elapsed time
+ * @param options.blockSeconds each block advances the chain's clock by this number of seconds plus
+ * the elapsed time
  */
 export async function prepare(
   options: { startSeconds?: number; tickMs?: number; blockSeconds?: number } = {},

@@ -1,6 +1,6 @@
 // Fills a database in which one account has very many rows of every kind. SQL statements generate
-// the rows. As in a database with many accounts, rows with successive times are far apart in their
-// tables. A query that is sorted by time therefore reads a different page for each row.
+// the rows. Rows with consecutive times are far apart in their tables, as in a database with many
+// accounts. A query that is sorted by time therefore reads a different page for each row.
 
 import { type RawBuilder, sql } from "kysely";
 import { groupsOf } from "../../flow/groups.ts";
@@ -8,7 +8,8 @@ import type { Store } from "../../store/store.ts";
 
 /**
  * The accounts of the test. The account `many` has `size` rows in each table. The account `later`
- * created the addresses of `many` again. The account `large` has large values in its rows.
+ * created the same addresses as `many`, but later. The rows of the account `large` have large
+ * values.
  */
 export const accounts = { many: "acc_many", later: "acc_later", large: "acc_large" } as const;
 export const chains = { many: 1, large: 2 } as const;
@@ -66,7 +67,7 @@ function addressSql(rows: Rows, fill: "00" | "01" = "00"): Sql {
   );
 }
 
-/** Returns SQL for terms with this size and chain ID. All other bytes are zero. */
+/** Returns SQL for terms with this size and chain ID. All bytes but the chain ID are zero. */
 function termsSql(rows: Rows, chain: number, bytes: number): Sql {
   const word = chain.toString(16).padStart(16, "0");
   const rest = sql.raw(String(bytes - 256));
@@ -78,10 +79,7 @@ function termsSql(rows: Rows, chain: number, bytes: number): Sql {
 const text = ({ isPostgres }: Rows, length: number): Sql =>
   isPostgres ? sql`repeat('x', ${int(length)})` : sql`hex(zeroblob(${int(length / 2)}))`;
 
-/**
- * Returns the statements that fill an account's tables whose size depends on the number of
- * addresses.
- */
+/** Returns the statements that fill the tables that grow with an account's number of addresses. */
 function statements(rows: Rows, name: "many" | "large"): Sql[] {
   const { numbers } = rows;
   const at = atOf(rows);
@@ -155,9 +153,8 @@ function lasting(rows: Rows): Sql[] {
 }
 
 /**
- * Returns the statements for the tables whose size does not depend on `size`. Some of these tables
- * have few rows. The size of the other tables depends on the number of days, hours, tokens, or
- * other accounts.
+ * Returns the statements that fill the tables whose row count does not depend on `size`. Some
+ * tables have few rows. The others have rows for each day, hour, token, or other account.
  */
 function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   const many = sql.raw(`'${accounts.many}'`);
@@ -253,7 +250,7 @@ type FillOptions = {
 /**
  * Fills a database with the rows of all accounts.
  *
- * @param size the number of rows that `many` has in each table
+ * @param size the number of rows of the account `many` in each table
  */
 export async function fill(
   { db, dialect }: Pick<Store, "db" | "dialect">,

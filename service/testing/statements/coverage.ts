@@ -24,9 +24,7 @@ export async function startCoverage() {
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   return {
-    /**
-     * Returns each function that contains SQL and was loaded but never called, as `file function`.
-     */
+    /** Lists functions with SQL that were loaded but never called, each as its file and name. */
     async sqlNotRun(): Promise<string[]> {
       const { result } = await session.post("Profiler.takePreciseCoverage");
       session.disconnect();

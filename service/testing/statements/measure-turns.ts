@@ -13,15 +13,14 @@ import { watchStatements } from "./watch.ts";
 /**
  * The results by operation, in milliseconds. In each round, only the longest turn of the event loop
  * counts. `least`, `p50`, and `max` are the minimum, median, and maximum of these turns.
- * `statement` is the median duration of the slowest statement.
+ * `statement` is the median of the durations of each round's slowest statement.
  */
 export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
 
 const roundsMax = 21;
 /**
  * An operation is repeated until its rounds have taken this time in total, or `roundsMax` times. If
- * every round so far had a turn longer than {@link turnMsMax}, the operation is repeated at least
- * `roundsMin` times. A search of a million rows takes half a minute, in thousands of turns.
+ * each round had a turn longer than {@link turnMsMax}, there are at least `roundsMin` rounds.
  */
 const enoughMs = 5_000;
 const roundsMin = 3;

@@ -38,7 +38,7 @@ const sorts = /USE TEMP B-TREE FOR ORDER BY/;
  * all rows of an account, a chain, or an endpoint.
  */
 const ofOneAccount = /^SEARCH .*\((account_id|chain_id|endpoint_id)=\?\)$/;
-/** Matches the names of tables with few rows for each account, chain, or endpoint. */
+/** Matches the names of tables that have only a few rows per account, chain, or endpoint. */
 const few = new RegExp(
   `^(accounts|account_names|api_keys|client_ids|origins|o|usage|money_places|event_[a-z]+|` +
     "webhook_endpoints|anchors|executor_(account_)?spending)$",

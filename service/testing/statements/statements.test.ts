@@ -48,7 +48,7 @@ const seen = watchStatements();
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   const size = sizes[dialect];
-  describe(`SQL statements on ${dialect} with ${size} rows of one account`, () => {
+  describe(`SQL statements on ${dialect} for an account with ${size} rows`, () => {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
@@ -94,8 +94,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const further = [...also].filter((number) => number >= smallSize && number < size);
         await fill(small, smallSize, { span: size, also: further });
         const isLonger = async (text: string, values: unknown[]) => {
-          // The limit is higher than the time in the small database. A search may read a window of
-          // rows in the large database, but none in the small one.
+          // A search may read no rows in the small database, but a window of rows in the large one.
+          // The time limit is therefore higher than the time in the small database.
           const enough = 4 * (await leastMs(small, text, values)) + 3;
           return (await leastMs(store, text, values, enough)) > enough;
         };
@@ -107,7 +107,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         await small.close();
       });
 
-    test(`read at most ${rowsMax} rows`, { skip: dialect === "sqlite" }, async () => {
+    test(`read at most ${rowsMax} rows each`, { skip: dialect === "sqlite" }, async () => {
       const tooMany: string[] = [];
       for (const { text, values } of statements.filter(({ text }) => !putsIn.test(text))) {
         const rows = await rowsReadBy(store, text, values, isLong);
@@ -124,13 +124,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notDeepEqual((await plansOf(store, whole, [])).readsAll, []);
     });
 
-    test("block the event loop for less than 30 % of a search at a time", onlyLong, async () => {
+    test("the event loop never waits for over 30 % of the longest search", onlyLong, async () => {
       const parts: number[] = [];
       for (let round = 0; round < 5; round++) {
         const { longest, all } = await turnsOf(operations[longestSearch]!);
         parts.push(longest / all);
       }
-      // Compares the shortest round, because other work on the machine can only make rounds longer.
+      // Uses the shortest round, because other work on the machine can only make rounds longer.
       assert.ok(Math.min(...parts) < 0.3, `${parts} of the search's time`);
     });
 
@@ -144,7 +144,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
       });
       console.table(turns);
-      // Compares the shortest round, because other work on the machine can only make rounds longer.
+      // Uses the shortest round, because other work on the machine can only make rounds longer.
       const long = Object.entries(turns).filter(([, { least }]) => least > turnMsMax + clockStepMs);
       assert.deepEqual(long, []);
     });

@@ -1,6 +1,6 @@
 // Adds deliveries for new events, for replays, and for test events. An endpoint receives the events
 // of an address one after the other. Each delivery waits until the address's previous delivery has
-// succeeded or failed for the last time.
+// succeeded or will not be retried.
 
 import { deliveryIdPattern } from "executable-address/client/internal";
 import type { TestEvent } from "executable-address/webhook";

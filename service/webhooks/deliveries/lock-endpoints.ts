@@ -6,7 +6,7 @@ import type { Tables } from "../../store/tables.ts";
 
 /**
  * Locks the rows of endpoints until the commit, and returns the rows. Without the lock, two
- * transactions could make the same `held` delivery due. The rows are locked in the order of their
+ * transactions could release the same `held` delivery. The rows are locked in the order of their
  * IDs, so that transactions cannot deadlock. SQLite needs no row locks, because a transaction locks
  * the whole database when it begins.
  */
@@ -24,8 +24,8 @@ export async function lockEndpoints(transaction: Transaction<Tables>, ids: reado
 /**
  * Returns SQL for the time at which an endpoint is due again after its turn. The result is the
  * earliest due time of the endpoint's waiting deliveries, but not earlier than now. Endpoints are
- * served in the order of their due times. With due times in the past, an endpoint with many overdue
- * deliveries would be served before endpoints that have waited longer.
+ * served in the order of their due times. With an earlier time, an endpoint with many overdue
+ * deliveries could overtake endpoints that have waited longer.
  */
 export const nextTurn = (nowMs: number) =>
   sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end
@@ -33,8 +33,8 @@ export const nextTurn = (nowMs: number) =>
     where endpoint_id = webhook_endpoints.id and webhook_deliveries.state = 'waiting')`;
 
 /**
- * Sets the due times of endpoints to now. Called when each of these endpoints may have a delivery
- * that is due. An endpoint that is already due keeps its place in the order.
+ * Sets the due times of endpoints to now, because these endpoints may have deliveries that are due.
+ * An endpoint that is already due keeps its place in the order.
  */
 export async function awaitTurn(
   transaction: Transaction<Tables>,

@@ -16,8 +16,8 @@ const claimMs = 60_000;
 export type DueEndpoint = { id: string; accountId: string };
 
 /**
- * Finds the active endpoints of a lane that are due. The endpoint that has waited longest for its
- * turn comes first.
+ * Finds a lane's active endpoints that are due. The endpoint that has waited longest for its turn
+ * comes first.
  *
  * @param busy the IDs of accounts that may not start another request now
  */
@@ -139,8 +139,8 @@ export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 /**
  * Stores the results of requests in one transaction, and updates the deliveries and endpoints. The
  * call is idempotent, because each attempt is stored only once. The number of SQL statements does
- * not grow with the number of results. The only exception is a result that ends an endpoint's
- * outage. So a transaction with many results remains short.
+ * not grow with the number of results, so the transaction remains short. The only exception is a
+ * result that ends an endpoint's outage.
  *
  * @returns the outcomes, in the order of `finished`
  */

@@ -1,5 +1,5 @@
-// Defines the maximum number of attempts per delivery and the delays between them. When an outage
-// of an endpoint ends, makes its waiting deliveries due early.
+// Defines the maximum number of attempts per delivery and the delays between them. Also makes an
+// endpoint's waiting deliveries due when its outage ends.
 
 import type { Transaction } from "kysely";
 import { dayMs } from "../../flow/days.ts";
@@ -32,16 +32,16 @@ export function drawWaitMs(
   return Math.round(Math.max(waitMs, requestedMs));
 }
 
-/** An endpoint has an outage after this number of consecutive failures. */
+/** The number of consecutive failures that counts as an outage. */
 export const outageFailures = 2;
 
 /**
- * Makes up to `statementRows.short` waiting deliveries due now, because the endpoint's outage has
- * ended. Starts with the delivery that is due next. Skips deliveries that are being sent. Also
- * skips deliveries with only one attempt left, so that repeated outages do not exhaust the
- * attempts.
+ * Sets waiting deliveries to be due now, because the endpoint's outage has ended. Changes up to
+ * `statementRows.short` deliveries, and starts with the delivery that is due next. Skips deliveries
+ * that are being sent. Also skips deliveries with only one attempt left, so that repeated outages
+ * do not exhaust the attempts.
  *
- * @returns true if more deliveries of the endpoint may have to be set due
+ * @returns true if more such deliveries may remain
  */
 export async function releaseBacklog(
   transaction: Transaction<Tables>,

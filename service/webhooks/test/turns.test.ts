@@ -60,7 +60,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
       stop = end;
     };
-    /** Creates endpoints in the fast lane, with `events` waiting deliveries for each of them. */
+    /** Creates endpoints in the fast lane. Each endpoint has `events` waiting deliveries. */
     const pileUpGreedy = async (accounts: number, endpoints: number, events: number) => {
       const sizes = { accounts, endpoints, events };
       await pileUp(
@@ -193,7 +193,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await allTaken(3, id);
     });
 
-    test("does not retry a single failed event early", async () => {
+    test("does not retry a failed event early after later events succeed", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();

@@ -144,7 +144,7 @@ const path = "/dashboard/api/sessions";
 const queryKey = ["sessions"];
 
 /**
- * Lists the account's sessions, and ends them. The server rejects later requests of an ended
+ * Lists the account's sessions, with buttons that end them. The server rejects requests of an ended
  * session.
  */
 function Sessions() {

@@ -238,7 +238,7 @@ function describeMoney(
 
 type PayHereProps = { record: AddressRecord; localNode: string; status: ServiceStatus | undefined };
 
-/** Shows a button that pays an address of the local chain, and the payment's progress. */
+/** Shows a button that pays an address of the local chain. Then shows the payment's progress. */
 export function PayHere({ record: { address, intent }, localNode, status }: PayHereProps) {
   const { say } = useSpeech();
   const payment = useMutation({ mutationFn: () => payAt(localNode, address, intent) });

@@ -21,8 +21,8 @@ export const isBeginning = (text: string) => beginningPattern.test(text);
 /**
  * Converts the form to the filter of a request. If the text starts with `0x`, the filter contains
  * only the token and the address. The filter's address is empty if the text cannot be the beginning
- * of an address. If the text does not start with `0x`, the filter searches for the text in
- * references. The filter then includes all fields except the address.
+ * of an address. Any other text is a part of a reference. The filter then contains all fields
+ * except the address.
  */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();

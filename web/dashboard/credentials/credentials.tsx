@@ -111,9 +111,8 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
 }
 
 /**
- * Shows whether the client ID is bound, and lets the user change this setting. With a bound client
- * ID, a page can create an address only if the shop's server signed the intent. The client ID is
- * public.
+ * The setting that binds the client ID. With a bound client ID, a page can create an address only
+ * if the shop's server signed the intent.
  */
 function Binding({ isBound }: { isBound: boolean }) {
   const { say } = useSpeech();
@@ -122,7 +121,7 @@ function Binding({ isBound }: { isBound: boolean }) {
   return <Setting text={text} action={action} change={() => api.bindClientId(!isBound)} />;
 }
 
-/** Shows and changes whether pages may choose the references of the addresses that they create. */
+/** The setting that allows pages to choose the references of the addresses that they create. */
 function Naming({ mayName }: { mayName: boolean }) {
   const { say } = useSpeech();
   const text = say(mayName ? "referencesAllowed" : "referencesRefused");

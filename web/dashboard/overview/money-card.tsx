@@ -209,11 +209,11 @@ function Step({ name, count, part, children }: StepProps) {
 }
 
 /**
- * Returns a percentage, or an empty text if `count` is greater than `of`. For example, some
- * addresses that were paid in a period were created before the period.
+ * Returns a percentage, or an empty text if `count` exceeds `total`. Some addresses that were paid
+ * in a period are older than the period.
  */
-const sayPart = (count: number, of: number) =>
-  of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";
+const sayPart = (count: number, total: number) =>
+  total > 0 && count <= total ? `${Math.round((count / total) * 100)} %` : "";
 
 const units = [
   { ms: 86_400_000, name: "day" },

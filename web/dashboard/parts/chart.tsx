@@ -97,7 +97,7 @@ function Column({ parts, fills, x, step, most }: ColumnProps) {
 
 const sumOf = (parts: readonly number[]) => parts.reduce((sum, part) => sum + part, 0);
 
-/** Returns the next round number: 1, 2, 3, 4, 5, 6, 8, 10, 15, 20 … */
+/** Rounds up, for example to 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, or 20. */
 const roundUp = (value: number) => {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value)!;

@@ -1,5 +1,5 @@
-// Requests to service/http/webhooks/webhooks.ts. The responses have the types of
-// /v1/webhooks.
+// Sends requests to the routes in service/http/webhooks/webhooks.ts. The responses have the types
+// of /v1/webhooks.
 
 import type { Delivery, Endpoint } from "executable-address/client";
 import type {

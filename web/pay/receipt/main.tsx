@@ -27,7 +27,10 @@ import {
 } from "./saved.ts";
 import { type Key, Said, Speaking, useSpeech } from "./words.ts";
 
-/** A saved file contains its receipt. The policy of a saved file forbids requests. */
+/**
+ * The receipt, if this page is a saved file. The policy of a saved file forbids requests, so the
+ * file contains the receipt.
+ */
 const saved = document.querySelector("#receipt")?.textContent ?? undefined;
 
 const mark = saved === undefined ? "/mark.svg" : findMark(saved);
@@ -185,8 +188,8 @@ type Answer = { readonly as: Key; readonly values?: Readonly<Record<string, numb
 type Result = Answer & { readonly name: string };
 
 /**
- * Checks whether the blocks of a receipt belong to the chain. Asks the nodes of this browser's
- * wallets and the endpoints that the user enters.
+ * Checks whether the blocks of a receipt belong to the chain. Requests the blocks from the
+ * endpoints that the user enters, and from this browser's wallets.
  */
 export function Witnesses({ proved }: { proved: ProvedReceipt }) {
   const { blocks, record } = proved;

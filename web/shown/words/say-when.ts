@@ -1,4 +1,4 @@
-// Formats times and durations in the payer's language, with the same digits as amounts.
+// Formats times and durations in the payer's language, with the same numerals as amounts.
 
 import type { Language } from "../../ui/words/languages.ts";
 import type { Say } from "./languages.ts";

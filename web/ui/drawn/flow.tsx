@@ -64,7 +64,7 @@ type FlowPicture = { box: string; rem: string; shapes: Shape[] };
 
 /**
  * Draws the ribbons. The drawing is as high as the longer of the two lists beside the drawing. Each
- * ribbon has one row in its list.
+ * list has one row per ribbon.
  */
 function drawFlow(from: readonly Ribbon[], to: readonly Ribbon[]): FlowPicture {
   const height = Math.max(from.length, to.length) * rowHeight;

@@ -13,7 +13,7 @@ const drawn = (moments: Moment[], dir: "ltr" | "rtl" = "ltr") => {
 const open: Moment[] = [{ seconds: 0 }, { seconds: 23, is: "now" }, { seconds: 92, is: "end" }];
 
 describe("the timeline", () => {
-  test("the timeline places each moment at its time", () => {
+  test("the position of each moment is proportional to its time", () => {
     const at = drawn(open);
     assert.deepEqual(at("timeline-dot", "cx"), [0]);
     assert.deepEqual([at("timeline-now", "x1"), at("Now", "x")], [[23], [23]]);
@@ -22,7 +22,7 @@ describe("the timeline", () => {
     assert.deepEqual([at("timeline-late", "x"), at("timeline-late", "width")], [[92], [8]]);
   });
 
-  test("the timeline shows moments after the expiry", () => {
+  test("the timeline marks the time after the expiry as late", () => {
     const at = drawn([
       { seconds: 0 },
       { seconds: 60, is: "end" },

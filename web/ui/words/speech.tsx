@@ -44,8 +44,8 @@ const UiContext = createContext<Speech<UiKey>>(makeWords(english, uiWords));
 export const useUiSpeech = () => useContext(UiContext);
 
 /**
- * Creates the hooks for a set of texts. The language is English unless `Speaking` of {@link
- * makeSpeaking} provides another language.
+ * Creates the hooks for a set of texts. The language is English unless a component from
+ * {@link makeSpeaking} provides another language.
  * @param en the English texts of the set, together with the English texts of ui/
  */
 export function makeSpeech<Key extends string>(en: Words<Key> & Words<UiKey>) {

@@ -27,7 +27,8 @@ const findJob = jobFinder(store.db);
 
 function start(context: TestContext) {
   const settings = { confirmations, finality: "finalized" };
-  // The test mines each block itself, so the executor must resend a lost transaction immediately.
+  // The test mines blocks without pauses, so the executor must resend lost transactions
+  // immediately.
   const running = startCore(store, world.chains([world.rpcUrl], settings), (core) => ({
     ...core,
     tuning: { ...core.tuning, resendMs: 0 },
@@ -77,7 +78,7 @@ describe("the executor after an execution", () => {
     await pay(record, 130n);
     const isExecuted = async () => (await fateOf(record)).executed === 1;
     assert.ok((await blocksUntil(running, isExecuted)) <= 4);
-    // Only a pass that begins after the execution was mined sets the reason.
+    // The reason is set only by a pass that begins after the execution was mined.
     const waits = async () => (await reasonOf(record)) === "awaiting_confirmations";
     await until("it waits for confirmations", waits, 30);
     const isReturned = async () => (await fateOf(record)).recovered === 30n;

@@ -1,4 +1,4 @@
-// Tests several keys on one chain. A key that cannot send delays only its own transactions.
+// Tests several keys on one chain. If one key cannot send, only its own transactions are delayed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -140,7 +140,7 @@ describe("an executor with two keys", () => {
     });
   });
 
-  test("control: an executor with a single empty key executes nothing", onlyLong, async () => {
+  test("control: an executor executes nothing if its only key has no coin", onlyLong, async () => {
     const wei = await world.client.getBalance({ address: first });
     await world.client.setBalance({ address: first, value: 0n });
     start(() => ({ signers: [twoKeys[0]] }));
@@ -154,7 +154,7 @@ describe("an executor with two keys", () => {
     await until("they are executed", () => allExecuted(records));
   });
 
-  test("sends nothing if no endpoint reports the balance of the key", async () => {
+  test("sends nothing if no endpoint reports the balances of the keys", async () => {
     const error = { code: -32601, message: "no such method" };
     start((core) => ({
       endpoints: core.endpoints.map((honest) => ({
@@ -178,7 +178,7 @@ describe("an executor with two keys", () => {
   });
 
   test(
-    "control: an empty key is used if the only endpoint reports a wrong balance",
+    "control: a key without coin is used if the only endpoint reports a false balance",
     onlyLong,
     async () => {
       const wei = await world.client.getBalance({ address: first });
@@ -196,7 +196,7 @@ describe("an executor with two keys", () => {
   for (const honest of [2, 1]) {
     const options = honest === 1 ? {} : onlyLong;
     test(
-      `does not use an empty key if one of ${honest + 1} endpoints reports a wrong balance`,
+      `does not use a key without coin if one of ${honest + 1} endpoints reports a false balance`,
       options,
       async () => {
         const wei = await world.client.getBalance({ address: first });
@@ -211,7 +211,7 @@ describe("an executor with two keys", () => {
     );
 
     test(
-      `uses a key even if one of ${honest + 1} endpoints reports that it has no coin`,
+      `uses a key even if one of ${honest + 1} endpoints reports a balance of 0`,
       options,
       async () => {
         start((core) => ({
@@ -264,7 +264,7 @@ describe("an executor with two keys", () => {
     return stuck;
   }
 
-  test("control: an executor with a single stuck key executes nothing", onlyLong, async () => {
+  test("control: an executor executes nothing if its only key is stuck", onlyLong, async () => {
     const stuck = startStuck([twoKeys[0]]);
     const records = await pay(6);
     await until("its slots are taken", async () => stuck.swallowed.size >= 2);

@@ -53,7 +53,7 @@ describe("an executor that is killed with `kill -9`", () => {
 
   for (const step of steps) {
     const times = rounds(1, 50);
-    test(`reaches the step ${step} before it is killed (${times} times)`, async () => {
+    test(`is killed at the step ${step} (${times} times)`, async () => {
       for (let round = 0; round < times; round++) {
         const good = await world.newRecord();
         const bad = await world.newRecord({ reverts: true, amount: unit });

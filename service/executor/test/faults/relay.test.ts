@@ -156,7 +156,7 @@ describe("an executor with a private relay", () => {
   });
 
   test(
-    "control: it pays a priority fee above 2 gwei if the maximum is 20 gwei",
+    "control: pays a priority fee above 2 gwei if the maximum is 20 gwei",
     onlyLong,
     async (context) => {
       const offered = await hold(context, 20n * gwei, "replaced", 12);
@@ -187,7 +187,7 @@ describe("the error `replacement transaction underpriced`", () => {
   }
   const stuckSeconds = 10_000;
 
-  test("does not raise the fee even if the only working endpoint returns it", async (context) => {
+  test("from the only working endpoint does not raise the fee", async (context) => {
     refusal = "replacement transaction underpriced";
     const down = await startProxy(world.rpcUrl);
     context.after(down.stop);
@@ -197,14 +197,14 @@ describe("the error `replacement transaction underpriced`", () => {
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("does not raise the fee even if the only endpoint returns it", onlyLong, async (context) => {
+  test("from the only endpoint does not raise the fee", onlyLong, async (context) => {
     refusal = "replacement transaction underpriced";
     const urls = { rpcUrls: [relay.url], stuckSeconds };
     const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
   });
 
-  test("does not raise the fee even if the only relay returns it", onlyLong, async (context) => {
+  test("from the only relay does not raise the fee", onlyLong, async (context) => {
     refusal = "replacement transaction underpriced";
     const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", alone, { stuckSeconds }));

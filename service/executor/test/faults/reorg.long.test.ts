@@ -44,7 +44,7 @@ describe("an executor after a reorganization", () => {
     world.stopTicking();
   };
 
-  /** Creates and pays an address without a tip, and one with a tip for another account. */
+  /** Creates and pays two addresses. The second has a tip and belongs to another account. */
   const paid = async () => {
     const plain = await world.newRecord({ secondsLeft: 10 * 86_400 });
     const tipped = await world.newRecord({ secondsLeft: 10 * 86_400, tip: unit });
@@ -75,7 +75,7 @@ describe("an executor after a reorganization", () => {
       await running.stop();
     });
 
-    test(`charges a removed and repeated execution once (run ${round})`, async (context) => {
+    test(`charges once for a removed and repeated execution (run ${round})`, async (context) => {
       const records = await paid();
       const running = start();
       context.after(running.stop);

@@ -1,6 +1,6 @@
-// Tests replacements of transactions that no node accepts. The replacement has a higher fee if the
-// daily budget and the key's balance allow it. Otherwise, the replacement is a zero-value transfer.
-// The jobs do not count as failed.
+// Tests how the executor replaces a transaction that no node accepts. The replacement has a higher
+// fee if the daily budget and the key's balance allow it. Otherwise, the replacement is a
+// zero-value transfer. The jobs do not count as failed.
 
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
@@ -24,7 +24,10 @@ const { world, store } = await prepare();
 const silent = await startProxy(world.rpcUrl);
 after(silent.stop);
 
-/** For each pending nonce, returns the highest possible cost of each transaction, oldest first. */
+/**
+ * For each pending nonce, returns its transactions' highest possible costs, oldest transaction
+ * first.
+ */
 async function costs(): Promise<bigint[][]> {
   const rows = await store.db
     .selectFrom("executor_transactions as sent")
@@ -208,7 +211,7 @@ describe("a transaction that is replaced by a zero-value transfer", () => {
   const areFree = async (records: readonly AddressRecord[]) =>
     (await jobsOf(records)).every((job) => Number(job.due_at) > 0 && job.purpose_id === null);
 
-  test("does not count as a failed attempt if the used-up budget is the cause", async (context) => {
+  test("is not counted as a failed attempt if the budget ran out", async (context) => {
     const gate = { does: "pass" as "pass" | "drop" };
     const { budgets, count } = start(context, gate);
     world.startTicking(100);
@@ -230,8 +233,8 @@ describe("a transaction that is replaced by a zero-value transfer", () => {
   });
 
   for (const [what, asFailure] of [
-    ["does not count as a failure if no block could contain it", false],
-    ["control: splits its jobs into separate transactions if it counts as a failure", true],
+    ["is not counted as a failed attempt if no block could contain it", false],
+    ["control: its jobs get separate transactions if it is counted as a failed attempt", true],
   ] as const) {
     test(what, asFailure ? onlyLong : {}, async (context) => {
       const gate = { does: "refuse" as "pass" | "refuse" };

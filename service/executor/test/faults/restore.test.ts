@@ -23,7 +23,7 @@ import { readAccountSpending, readSpending } from "../../ledger/spending.ts";
 import type { Parts } from "../../pass.ts";
 
 const dayMs = 86_400_000;
-/** The chain's time starts at noon, so that no test passes midnight by chance. */
+/** The chain's time starts at noon, so that no test runs past midnight. */
 const startSeconds = Math.floor(Date.now() / dayMs) * 86_400 + 86_400 * 1.5;
 
 const { world, store } = await prepare({ startSeconds });
@@ -278,7 +278,7 @@ describe("an executor after a restore from a backup", () => {
     },
   );
 
-  test("charges at most the rest of the daily budget for unknown transactions", async (context) => {
+  test("charges unknown transactions at most the rest of the daily budget", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);

@@ -1,6 +1,6 @@
 // Tests an endpoint that returns wrong answers to one method, next to two correct endpoints. The
-// log, the metrics, and `admin chains check` name the endpoint and the method. The executor asks
-// this endpoint last.
+// endpoint and the method appear in the log, in the metrics, and in the output of `admin chains
+// check`. The executor asks this endpoint last.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

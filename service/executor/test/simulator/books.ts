@@ -96,8 +96,8 @@ async function findWrittenOff(db: World["db"]): Promise<bigint[]> {
 }
 
 /**
- * Splits a transaction's gas among its addresses by traces. Without traces, uses the estimates and
- * the failures.
+ * Uses traces to split a transaction's gas among its addresses. Without traces, uses the estimates
+ * and the failures.
  */
 async function computeShares(
   db: World["db"],

@@ -197,8 +197,8 @@ type Filling = {
 };
 
 /**
- * Mines a block. Other people's actions come first. The executor's transactions follow, sorted by
- * key and nonce. Transactions that offer less than the base fee are not mined.
+ * Mines a block. The block contains the actions of others, and then the executor's transactions,
+ * sorted by key and nonce. Transactions that offer less than the base fee are not mined.
  */
 function nextBlock(parent: Block, filling: Filling): Block {
   const { deeds, pool, byTerms, env, baseFee, forks, rules } = filling;

@@ -23,7 +23,9 @@ type Case = {
    */
   startSeconds?: number;
   blockSeconds: number;
-  /** Whether nodes run only one simulation at a time, and continue after the caller's timeout. */
+  /**
+   * Whether a node runs one simulation at a time, and finishes it even after the caller's timeout.
+   */
   isSerial?: boolean;
 };
 
@@ -61,7 +63,7 @@ async function runHistory(seed: number, { crowd, startSeconds = 0, ...rest }: Ca
   return waits;
 }
 
-/** The end of a simulation. Payments arrive during its first 15 minutes. */
+/** The duration of a simulation. Payments arrive only in the first 15 minutes. */
 const endSeconds = 1300;
 const moreBlocksMax = 3;
 

@@ -13,9 +13,9 @@ import {
 import type { Log } from "../../../chain/rpc/json-rpc.ts";
 
 /**
- * How the calls of an intent behave. `mends` calls revert until a certain time. `poison` calls
- * succeed in simulations and fail on chain. `heavy` calls burn all their gas, and their simulation
- * takes long.
+ * How the calls of an intent behave. `mends`: the calls revert until a certain time. `poison`: the
+ * calls succeed in simulations and fail on chain. `heavy`: the calls burn all their gas, and their
+ * simulation takes long.
  */
 export type Behaviour = "runs" | "reverts" | "mends" | "poison" | "heavy";
 
@@ -28,7 +28,7 @@ export type VaultModel = {
   recovery: Hex;
   chainId: number;
   behaviour: Behaviour;
-  /** The time from which `mends` calls succeed. */
+  /** The time from which calls with the behavior `mends` succeed. */
   mendsAtSeconds: number;
   /** The gas that an execution uses on chain, which may differ from its estimate. */
   gas: number;

@@ -139,7 +139,7 @@ function findRefusal(
   return { status: 200, body: { jsonrpc: "2.0", id: null, error } };
 }
 
-/** Returns IDs as strings, in any order, and omits some answers. */
+/** Reverses the answers of a batch, omits some answers, and changes their IDs to strings. */
 function garbled({ body, ...response }: Response, random: Random): Response {
   const items = (body as { id: number }[]).filter(() => random() < 0.9).reverse();
   return { ...response, body: items.map(({ id, ...rest }) => ({ id: String(id), ...rest })) };

@@ -39,7 +39,7 @@ const rangeBlocksMax = 2000;
 type Idle = {
   blockSeconds: number;
   endpoints: number;
-  /** The block time at which the only address expires. */
+  /** The block timestamp at which the address expires. */
   expiresAt?: number;
 };
 
@@ -192,7 +192,7 @@ describe("a chain without open addresses", () => {
   }
 
   for (const endpoints of [1, 2]) {
-    test(`reads late payments within five minutes (endpoints: ${endpoints})`, async () => {
+    test(`late payments are found within five minutes (endpoints: ${endpoints})`, async () => {
       for (const waitSeconds of [0, 145, 290, 1450]) {
         const world = await startIdle({ blockSeconds: 12, endpoints, expiresAt });
         await world.runFor(warmUpSeconds + waitSeconds);
@@ -205,7 +205,7 @@ describe("a chain without open addresses", () => {
     });
   }
 
-  test("is read at every poll as soon as an address is created", async () => {
+  test("once an address is created, is read immediately and at every poll", async () => {
     const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
     await world.runFor(warmUpSeconds);
     const before = world.calls();

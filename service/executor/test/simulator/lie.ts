@@ -111,8 +111,8 @@ export function lieOf(seed: number): Lie {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[], by: Random = random) =>
     list[Math.floor(by() * list.length)]!;
-  // A longer `methods` list would assign other methods to many seeds, so eth_simulateV1 is
-  // separate. Each seed that once found a bug must select the same method as before.
+  // eth_simulateV1 is not in `methods`, because the length of this list determines each seed's
+  // method. A seed that once found a bug must keep its method.
   const drawn = seed % 13 === 5 ? "eth_simulateV1" : methods[seed % methods.length]!;
   const method = seed % 11 === 9 ? "eth_getLogs" : drawn;
   const whole = random() < 0.3 ? pick(wholes) : undefined;

@@ -108,15 +108,15 @@ async function historyOf(
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
 /**
  * The maximum number of blocks by which the flood of transfers may delay payments. If no endpoint
- * returns a block's logs, the executor needs three polls of nine seconds. The flood contains four
- * such blocks within 200 s.
+ * returns a block's logs, the executor needs three polls to read the block. Polls are nine seconds
+ * apart. The flood contains four such blocks within 200 s.
  */
 const moreBlocksMax = 8;
 const quiet = new Map<number, number>();
 for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
 
 /**
- * Makes the executor query logs by token. Queries by recipient would not return the flood's
+ * With this setting, log queries filter by token. Queries by recipient would not return the flood's
  * transfers, because these go to other addresses.
  */
 const byTokens = { recipientsMax: 0 };
@@ -170,12 +170,12 @@ describe("one of three endpoints refuses all logs, but no block is skipped", () 
 /** Returns no logs. */
 const omits: Limit = (call, honest) => (isLogs(call) ? { result: [] } : honest);
 
-describe("an executor with only one endpoint that answers log queries", () => {
-  for (const [what, limits] of [
-    ["at one of two endpoints", [withoutLogs, free]],
-    ["at two endpoints of three", [withoutLogs, withoutLogs, free]],
+describe("an executor with only one endpoint that accepts log queries", () => {
+  for (const [count, limits] of [
+    ["two", [withoutLogs, free]],
+    ["three", [withoutLogs, withoutLogs, free]],
   ] as const) {
-    test(`makes at most 25 % more calls if logs are refused ${what}`, async (t) => {
+    test(`makes at most 25 % more calls than usual (${count} endpoints)`, async (t) => {
       for (const seed of seeds) {
         const usual = await historyOf(
           seed,
@@ -195,12 +195,12 @@ describe("an executor with only one endpoint that answers log queries", () => {
   }
 
   /**
-   * The maximum number of blocks until a payment is found by its balance. All balances are read
-   * once a minute, and a block is mined every 12 s.
+   * The maximum number of blocks until a payment is found in the address's balance. All balances
+   * are read once a minute, and a block is mined every 12 s.
    */
   const scanBlocks = 60 / 12 + 2;
 
-  test(`delays payments by at most ${scanBlocks} blocks if all logs are missing`, async (t) => {
+  test(`delays payments by at most ${scanBlocks} blocks if no log is returned`, async (t) => {
     for (const seed of seeds) {
       const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
       t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
@@ -214,7 +214,7 @@ describe("an executor with only one endpoint that answers log queries", () => {
     }
   });
 
-  test(`control: without balance reads, waits exceed ${10 * scanBlocks} blocks`, async () => {
+  test(`control: without balance reads, payments wait over ${10 * scanBlocks} blocks`, async () => {
     const { ownWaitBlocksMax } = await historyOf(
       1,
       [withoutLogs, omits],
@@ -230,7 +230,7 @@ test("control: the scan skips blocks if all endpoints refuse all log queries", a
   assert.ok(events.some(({ kind }) => kind === "gap"));
 });
 
-/** Returns false logs: each payment has the recipient of the previous payment. */
+/** Returns wrong logs: each payment has the recipient of the previous payment. */
 function misplaced(): Limit {
   let before: Hex | undefined;
   return (call, honest) => {

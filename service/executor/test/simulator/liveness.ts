@@ -1,4 +1,4 @@
-// Measures how long money waits after faults have ended, although it could be moved.
+// Measures how long movable money waits at an address after the faults have ended.
 
 import type { Hex } from "executable-address";
 import type { Block } from "./chain-model.ts";
@@ -16,9 +16,9 @@ export const longestWait = (world: World, afterSeconds: number, tokensOf?: Token
 type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**
- * Returns {@link longestWait} for each address separately. The time before the address has a record
- * does not count. Tokens are measured separately, because one token may arrive in the block in
- * which another leaves.
+ * Returns {@link longestWait} for each address separately. Ignores the time before an address has a
+ * record. Tokens are measured separately, because one token may arrive in the block in which
+ * another leaves.
  */
 export function waitsOf(
   { chain, vaults, knownAt }: World,

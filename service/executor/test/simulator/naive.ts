@@ -1,6 +1,6 @@
-// A simple executor as a control for the simulator. It asks one endpoint and keeps its state in
-// memory. If a transaction has no receipt after 40 s, the executor tries again. It must make
-// mistakes in simulations in which the real executor makes none.
+// A simple executor that tests the simulator. It asks one endpoint and keeps its state in memory.
+// If a transaction has no receipt after 40 s, the executor tries again. The simulator must find the
+// mistakes of this executor. In the same simulations, the real executor makes no mistakes.
 
 import {
   encodeBalanceOf,

@@ -37,7 +37,7 @@ export function answer(chain: ChainModel, lag: number, call: Call): Answer {
     return { result: resultOf(chain, blocks, call) };
   } catch (error) {
     if (error instanceof Revert) {
-      // A contract can choose any revert reason, so the model's reason imitates a provider's error.
+      // The reason imitates a provider's error, because a contract can choose any revert reason.
       const message = "execution reverted: 429 Too Many Requests, internal error, try again";
       return { error: { code: 3, message, data: error.data } };
     }
@@ -156,7 +156,7 @@ function showBlock(block: Block, isFull: boolean) {
 
 type Filter = { fromBlock: Hex; toBlock: Hex | "latest"; topics?: [Hex, null?, Hex[]?] };
 
-/** @throws if the query has too many blocks or the result too many logs */
+/** @throws if the query has too many blocks, or if the result has too many logs */
 function logsOf({ setting, rules }: ChainModel, blocks: readonly Block[], filter: Filter) {
   const { fromBlock, toBlock } = filter;
   const to = toBlock === "latest" ? blocks.length - 1 : Number(toBlock);

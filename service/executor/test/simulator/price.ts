@@ -1,5 +1,5 @@
-// Measures the cost of one endpoint with wrong answers next to two correct endpoints. The cost has
-// two parts: wasted wei, and the number of additional blocks for which payments wait. The same
+// Measures the cost that arises if one of three endpoints gives wrong answers. The cost has two
+// parts: wasted wei, and the number of additional blocks for which payments wait. The same
 // simulation without wrong answers serves as a comparison.
 
 import type { Hex } from "executable-address";
@@ -23,8 +23,8 @@ const fairPriority = 2n;
 
 /**
  * Returns the wei that a block's transactions wasted. A useless transaction wastes its full cost.
- * Any other transaction wastes the part of its cost that exceeds the cost at the fees that correct
- * endpoints suggest.
+ * The fair cost of any other transaction depends on the fees that correct endpoints suggest. Such a
+ * transaction wastes only its cost above the fair cost.
  */
 function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
   let wasted = 0n;
@@ -97,7 +97,7 @@ async function priceOfHistory(
 const lieBlocksMax = 2;
 
 /**
- * The comparison uses at most this number of simulations with correct endpoints. These simulations
+ * The comparison runs at most this number of simulations with correct endpoints. These simulations
  * differ in the times at which the executor reads from the endpoints. Shortly before an intent
  * expires, these times decide whether the address is executed or recovered.
  */
@@ -116,8 +116,8 @@ export async function faultsOfLie(seed: number, isControl = false) {
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  // Returns whether another simulation with correct endpoints is needed for comparison. A fault in
-  // the verdict needs no comparison.
+  // Returns whether the comparison needs another simulation with correct endpoints. If the verdict
+  // already lists a fault, no comparison is needed.
   const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
     const honest = await priceOfHistory(seed, { world: lie, draw });

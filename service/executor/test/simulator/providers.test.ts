@@ -221,7 +221,7 @@ describe("nodes that demand a minimum gas price on a chain with empty blocks", (
     assert.ok(more <= 5, `${more} blocks more`);
   });
 
-  test("do not raise the fee if only one of two reports a higher price", async () => {
+  test("do not raise the fee if only one of two nodes reports a higher price", async () => {
     const { faults, priorityMax } = await historyWith(besu(1), plain, patient);
     assert.deepEqual(faults, []);
     assert.equal(priorityMax, minimum - 10n);

@@ -33,9 +33,9 @@ async function historyOf(
   { strangers = 40, tuning = {}, logs = (_, honest) => honest, isLate = false }: Given,
 ) {
   const scheduler = createScheduler();
-  // Compares a simulation that queries logs by token with one that queries by recipient. Both
-  // simulations need the same payments and blocks, so endpoints and executor use a separate random
-  // stream.
+  // Compares two simulations. One queries logs by token, and the other by recipient. Both
+  // simulations need the same payments and blocks. Therefore, payments and blocks have their own
+  // stream of random numbers.
   const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
   const random = seededRandom(seed + 1_000_000);
   const queries: QueryCounts = { byRecipients: 0, byTokens: 0 };
@@ -84,8 +84,8 @@ async function historyOf(
 }
 
 /**
- * Removes all records. Returns a function that restores the records of all addresses paid in a
- * query's blocks.
+ * Removes all records. Returns a function that restores some records for a query: those of all
+ * addresses that were paid in the queried blocks.
  */
 async function takeRecords({ db, chain }: World) {
   const rows = await db.selectFrom("records").selectAll().execute();
@@ -119,7 +119,7 @@ describe("a payment is found if its address is created while logs are queried", 
     });
   }
 
-  test("control: it is missed if blocks are read once and balances are not read", async () => {
+  test("control: the payment is missed if blocks are read once and balances never", async () => {
     const tuning = { recordsPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));

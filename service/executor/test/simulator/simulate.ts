@@ -16,10 +16,7 @@ import { createWorld, endSeconds, overTimes, senders, stormSeconds } from "./wor
 export type History = {
   verdict: Verdict;
   events: { instance: string; event: ExecutorEvent }[];
-  /**
-   * After the faults, the highest number of consecutive blocks in which an address had movable
-   * money.
-   */
+  /** The highest number of blocks that movable money stayed at an address after the faults. */
   waitBlocksMax: number;
   /** The longest time without a request to any endpoint. */
   silentSecondsMax: number;
@@ -29,9 +26,8 @@ export type Options = {
   /** The number of intents whose simulation takes long. */
   hostile?: number;
   /**
-   * Whether the executor isolates slow simulations of calls from other calls. In a control test,
-   * this is `false`. Simulated calls then have no time limit. An endpoint with a slow call counts
-   * as unavailable.
+   * Whether the executor separates slow simulated calls from the other calls. Only a control test
+   * sets this to `false`. A slow call then makes its endpoint unavailable.
    */
   isolates?: boolean;
   /** Whether all intents are expired. */
@@ -44,7 +40,7 @@ export type Options = {
   recordsPerPass?: number;
   /** The number of keys that pay gas. If there are two keys, each key sometimes refuses to sign. */
   keys?: number;
-  /** Whether some intents pay a tip, and executions use more or less gas than estimated. */
+  /** If true, some intents pay a tip, and executions use more or less gas than estimated. */
   isTipped?: boolean;
 };
 

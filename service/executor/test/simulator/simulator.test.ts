@@ -75,8 +75,8 @@ describe("simulated executors with tips and two unreliable keys miss and repeat 
 });
 
 /**
- * Money may wait for at most this number of blocks, which take about four minutes. In 1,000 seeds,
- * one seed waited 16 blocks, and all others at most 8 blocks.
+ * Money may wait for at most this number of blocks, which take about four minutes. In one of 1,000
+ * simulations, money waited for 16 blocks. In all others, money waited for at most 8 blocks.
  */
 const blocksMax = 20;
 
@@ -136,7 +136,7 @@ describe("one wrong endpoint costs nothing and delays payments by at most two bl
     [6253, "the time before a record existed was counted as a delay"],
     [858, "an endpoint without receipts blocked a nonce that another sender used"],
     [129, "logs refused by one endpoint made each block a gap, and payments waited"],
-    [192, "a false balance gave an empty key the payments of the other key"],
+    [192, "a false balance made the executor use a key without coin"],
     [547, "the logs of 11 to 20 blocks were read more slowly than new blocks arrived"],
     [325, "one different trace caused gas to be split by the estimates"],
   ] as const) {
@@ -172,7 +172,7 @@ describe("the simulator detects the faults of", onlyLong, () => {
     most(t, reports.filter((each) => each.waitBlocksMax > blocksMax).length, "stall");
   });
 
-  test("an executor without balance reads", async (t) => {
+  test("an executor that does not read balances", async (t) => {
     const reports = await histories(few, { recordsPerPass: 0 });
     const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
     const missing = reports.filter(isMissing).length;

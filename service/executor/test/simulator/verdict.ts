@@ -63,8 +63,8 @@ function wasOurs({ chain }: World, vault: Hex, upTo: number): boolean {
 }
 
 /**
- * Checks that the total paid of each token equals the sum of all balances. The sum includes the
- * addresses, their recovery addresses, the shop, and the executor's keys.
+ * For each token, checks that the total of all payments equals the sum of all balances. The sum
+ * includes the addresses, their recovery addresses, the shop, and the executor's keys.
  */
 function judgeBalance({ chain, vaults }: World): string[] {
   const { state } = chain.blocks.at(-1)!;

@@ -16,7 +16,7 @@ export type Width = {
   finality: ChainSettings["finality"];
   /** Whether some intents pay a tip. */
   isTipped: boolean;
-  /** Whether executions use more or less gas on chain than estimated. */
+  /** Whether the gas that executions use on chain differs from the estimate. */
   isUneven: boolean;
   /**
    * The probability of a reorganization per block. Blocks that are final by depth are not removed.
@@ -24,7 +24,7 @@ export type Width = {
   reorgRate: number;
   /** Whether all blocks have the same base fee. */
   isSteady: boolean;
-  /** Whether another program with the key uses a nonce. */
+  /** Whether another program uses one nonce of the executor's key. */
   isShared: boolean;
   /** Payments arrive at multiples of this time, so that several share a block and form batches. */
   paySeconds: number;
@@ -41,8 +41,8 @@ export const tippedWidth = (random: Random, keys: number): Width => ({
 });
 
 /**
- * The features that a simulation must have. For example, with `traces`, endpoints support traces,
- * and payments form batches.
+ * The features that a simulation must have. For example, `traces` requires endpoints that support
+ * traces, and payments that form batches.
  */
 export type Needs = Partial<
   Record<"finality" | "traces" | "dataFee" | "poorKey" | "fewLogs", true>

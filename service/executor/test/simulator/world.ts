@@ -49,7 +49,7 @@ type WorldOptions = {
   /** The number of intents whose simulation takes long. */
   hostile?: number;
   /**
-   * Adds accounts with `each` slow intents per account. All these intents are paid in one block.
+   * Adds accounts. Each account has `each` slow intents. All these intents are paid in one block.
    */
   crowd?: Crowd;
   /**
@@ -62,8 +62,9 @@ type WorldOptions = {
   /** Additional features. */
   width?: Width;
   /**
-   * Whether all intents expired before the start. The simulation then has only a few intents and is
-   * {@link overTimes} times as long. All payments are late, and the chain sleeps between them.
+   * Whether all intents expired before the start. If so, the simulation has only a few intents, and
+   * it is longer by the factor {@link overTimes}. All payments are late, and the executor polls
+   * rarely between them.
    */
   isOver?: boolean;
 };
@@ -86,8 +87,8 @@ export async function createWorld(
   for (let i = 0; i < hostile; i++) {
     vaults.push(newVault(random, vaults.length, heavy));
   }
-  // Additional accounts use a separate random stream, so that everything else is the same without
-  // them.
+  // Additional accounts use a separate random stream, so that all other random numbers stay the
+  // same.
   const crowdRandom = seededRandom(1);
   const crowded = Array.from({ length: crowd ? crowd.accounts * crowd.each : 0 }, (_, i) =>
     newVault(crowdRandom, 1000 + i, heavy),
@@ -125,7 +126,10 @@ export async function createWorld(
   };
 }
 
-/** Opens a database in memory. Reuses prepared statements, because a history repeats them. */
+/**
+ * Opens a database in memory. Reuses prepared statements, because a simulation often repeats the
+ * same statements.
+ */
 export function openMemory(): Kysely<Tables> {
   const database = new Database(":memory:");
   const prepared = new Map<string, Database.Statement>();
@@ -235,7 +239,7 @@ const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => 
 /**
  * Creates a record for an account that is chosen at random from four accounts. The record is
  * created before the simulation starts, or between one minute before and four minutes after the
- * payment. The clock of the creating server is wrong by up to half a minute.
+ * payment. The clock of the server that creates the record is wrong by up to half a minute.
  * @returns the time of creation in seconds
  */
 async function scheduleCreate(
@@ -256,10 +260,7 @@ async function scheduleCreate(
   return seconds;
 }
 
-/**
- * Pays the full amount at a random time. The executor handles some hostile intents only after the
- * faults.
- */
+/** Pays the full amount at a random time. */
 function payHostile(
   chain: ChainModel,
   scheduler: Scheduler,
@@ -316,7 +317,9 @@ function schedulePayments(
   return when * times;
 }
 
-/** Does the observer's work: marks addresses as observed after the block `due_block` was mined. */
+/**
+ * Does the observer's work: once the block `due_block` is mined, marks its addresses as observed.
+ */
 function scheduleObserver({ db, chain }: Pick<World, "db" | "chain">, scheduler: Scheduler): void {
   const observe = async () => {
     await db

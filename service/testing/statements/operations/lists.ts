@@ -1,4 +1,5 @@
-// The dashboard's and the API's operations that list and find rows, with the largest pages.
+// The operations that list and find rows for the dashboard and the API. The pages have the maximum
+// size.
 
 import { findEvent, listEvents } from "../../../events/list.ts";
 import { type AddressQuery, listAddresses } from "../../../events/list-addresses.ts";

@@ -1,4 +1,4 @@
-// The operations that set and search references, and the export of all records.
+// The export of all records, and the operations that set and search references.
 
 import { ensureReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
 import { findListed } from "../../../events/list-addresses.ts";
