@@ -20,9 +20,10 @@ const exported: Record<string, string> = {
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "executable-address/client/internal": `
-    ServiceError address apiKeyFormat clientIdFormat deliveryIdPattern endpointIdPattern
-    eventIdPattern findRecord fits integer measuredBalancesMax pingMs proveSimulation
-    publicKeyPrefix readMessages refuseUnknown secretPrefix sleep termsOffsets within`,
+    ServiceError address apiKeyFormat clientIdFormat deliveryIdPattern describeValue
+    endpointIdPattern eventIdPattern findRecord fits integer measuredBalancesMax pingMs
+    proveSimulation publicKeyPrefix readMessages refuseUnknown secretPrefix sleep termsOffsets
+    within`,
   "executable-address/proof/internal": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `

@@ -163,14 +163,13 @@ export function readProse(): Passage[] {
 }
 
 /** Finds each phrase of a passage that a pattern matches. */
-export const findPhrases = (passage: Passage): Phrase[] =>
-  Object.entries(passage.kind === "comments" ? patternsOfComments : patterns).flatMap(
-    ([pattern, expression]) =>
-      [...plain(passage.text).replace(/\s+/g, " ").matchAll(expression)].map(([found]) => ({
-        ...passage,
-        ...{ pattern, found },
-      })),
+export function findPhrases(passage: Passage): Phrase[] {
+  const text = plain(passage.text).replace(/\s+/g, " ");
+  const applied = passage.kind === "comments" ? patternsOfComments : patterns;
+  return Object.entries(applied).flatMap(([pattern, expression]) =>
+    [...text.matchAll(expression)].map(([found]) => ({ ...passage, ...{ pattern, found } })),
   );
+}
 
 /** Returns a generator of numbers from 0 to 1 that depend only on the seed (mulberry32). */
 function openRandom(seed: number): () => number {
@@ -195,11 +194,11 @@ function sample(seed: number, count: number) {
         text
           .split(/\n\s*- /)
           .flatMap((item) => item.replace(/\s+/g, " ").split(sentenceEnds))
-          .map((sentence, at, all) => {
+          .flatMap((sentence, at, all) => {
+            if (wordsIn(plain(sentence)) < 4) return [];
             const before = all[at - 1]?.trim();
             return `${sentence.trim()}   [${path}:${line}]${before ? `   (after: ${before})` : ""}`;
-          })
-          .filter((shown) => wordsIn(plain(shown.split("   [")[0]!)) >= 4),
+          }),
       );
     const random = openRandom(seed);
     console.log(`\n## ${kind}: ${Math.min(count, sentences.length)} of ${sentences.length}\n`);

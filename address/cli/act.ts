@@ -252,16 +252,15 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
 async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Receipt> {
   const askAll = (method: string) =>
     Promise.all(rpcs.map((rpc) => toRpc(rpc)(method, [hash]).catch(() => null)));
-  let isKnown = false;
+  let known = 0;
   let answers: (Partial<Receipt> | null)[] = [];
   for (let waited = 0; waited < receiptSecondsMax * 1_000; waited += pollMs) {
     answers = (await askAll("eth_getTransactionReceipt")) as typeof answers;
     const receipt = pickAgreed(answers, quorum, describeReceipt);
     if (receipt) return receipt as Receipt;
-    const known = (await askAll("eth_getTransactionByHash")).filter(Boolean).length;
-    isKnown ||= known >= quorum;
+    if (known < quorum) known = (await askAll("eth_getTransactionByHash")).filter(Boolean).length;
     // The transaction is not sent to another node, because the first node may still propagate it.
-    if (!isKnown && waited >= knownSecondsMax * 1_000)
+    if (known < quorum && waited >= knownSecondsMax * 1_000)
       throw new ProofError(
         "no_quorum",
         `${hash}: one node accepted this transaction, but after ${knownSecondsMax} s, expected ` +

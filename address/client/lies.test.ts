@@ -23,7 +23,7 @@ import { type Client, ClientError, createClient, NetworkError } from "./client.t
 
 const { address } = makeRecord(sample);
 const timeoutMs = 400;
-const late = /^(GET|POST|DELETE) \/\S+: no complete response within 400 ms$/;
+const late = new RegExp(`^(GET|POST|DELETE) /\\S+: no complete response within ${timeoutMs} ms$`);
 
 type Lie = (response: ServerResponse) => void;
 

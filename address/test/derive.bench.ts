@@ -32,8 +32,8 @@ import type { Keccak } from "../keccak/keccak.ts";
 import { filesWithReuse, loadWithNewBuffers } from "./new-buffers.ts";
 
 const [name] = process.argv.slice(2);
-const fileWithout = (of: string) => `new buffers in ${of}`;
-const changedFile = filesWithReuse.find((file) => name === fileWithout(file));
+const rowOf = (file: string) => `new buffers in ${file}`;
+const changedFile = filesWithReuse.find((file) => name === rowOf(file));
 if (changedFile) loadWithNewBuffers(changedFile);
 const dist = (name: string) => import(new URL(`../dist/${name}.js`, import.meta.url).href);
 const { decodeTerms, factoryAddress, initCodePrefix, makeRecord }: typeof import("../index.ts") =
@@ -246,23 +246,20 @@ function hashesAlone(keccak: Keccak): Run {
   };
 }
 
+const withWasm = () => ofSamples((intent) => makeRecord(intent, { keccak: wasmKeccak }));
+
 const contenders: Record<string, () => Contender> = {
   viem: () => ofSamples(viemRecord),
   default: () => ofSamples((intent) => makeRecord(intent)),
   "noble's keccak": () => ofSamples((intent) => makeRecord(intent, { keccak: keccak_256 })),
-  WASM: () => ofSamples((intent) => makeRecord(intent, { keccak: wasmKeccak })),
+  WASM: withWasm,
   "default's hashes": () => ofSamples(hashesAlone(keccak256)),
   "WASM's hashes": () => ofSamples(hashesAlone(wasmKeccak)),
   decoding: () => decoding(samples),
   "decoding strangers'": () => decoding(strangers),
   hex: () => converting(fromHex, toHex),
   "plain hex": () => converting(plainFromHex, plainToHex),
-  ...Object.fromEntries(
-    filesWithReuse.map((file) => [
-      fileWithout(file),
-      () => ofSamples((intent) => makeRecord(intent, { keccak: wasmKeccak })),
-    ]),
-  ),
+  ...Object.fromEntries(filesWithReuse.map((file) => [rowOf(file), withWasm])),
 };
 
 /**
@@ -328,9 +325,9 @@ async function compare(): Promise<void> {
     }
     console.log(`  WASM / default ${(rate("WASM") / rate("default")).toFixed(1)}x`);
     for (const file of filesWithReuse) {
-      const fresh = rate(fileWithout(file));
+      const fresh = rate(rowOf(file));
       const more = `${percent(rate("WASM") / fresh - 1)} more time`;
-      console.log(`  WASM, ${fileWithout(file)} ${thousands(fresh)}, ${more}`);
+      console.log(`  WASM, ${rowOf(file)} ${thousands(fresh)}, ${more}`);
     }
     const [known, strange] = [rate("decoding"), rate("decoding strangers'")];
     const times = `${(known / strange).toFixed(2)}x of those where nothing recurs`;

@@ -1,6 +1,7 @@
 // Calls a browser wallet (EIP-1193) without a library. A page needs only about ten of a wallet's
 // methods.
 
+import { describeValue } from "executable-address/client/internal";
 import { fromQuantity } from "executable-address/status";
 
 export type WalletProvider = {
@@ -89,7 +90,7 @@ export async function askQuantity(
   const answer = await ask(provider, method, params);
   const found = fromQuantity(answer);
   if (found !== undefined) return found;
-  const reason = `${method}: expected a number, found ${JSON.stringify(answer)?.slice(0, 80)}`;
+  const reason = `${method}: expected a number, found ${describeValue(answer)}`;
   throw new PaymentRefused({ kind: "failed", reason });
 }
 

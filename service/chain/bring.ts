@@ -114,7 +114,7 @@ export async function bringThrough(
       await deployFactory(sender);
       for (const name of missing) await deployOnce(sender, periphery[name].bytecode);
     }
-    await assertFactory(reader);
+    assertFactory(await getCode(reader, { address: factoryAddress }));
     return {
       chainId,
       deployer: found(deterministicDeployer.address, before.deployer),
@@ -156,9 +156,9 @@ export function revertDataOf(error: unknown): Hex | undefined {
   return refused instanceof CallRefused && isHex(refused.data) ? refused.data : undefined;
 }
 
-async function assertFactory(reader: Client): Promise<void> {
-  const code = (await getCode(reader, { address: factoryAddress })) ?? "0x";
-  const fault = codeFault({ address: factoryAddress, codeHash: factoryCodeHash }, code);
+/** @param code undefined if there is no code at the factory's address */
+function assertFactory(code: Hex | undefined): void {
+  const fault = codeFault({ address: factoryAddress, codeHash: factoryCodeHash }, code ?? "0x");
   if (fault) throw new Error(fault);
 }
 
@@ -231,7 +231,7 @@ export async function estimateBring(
   };
   const factoryCode = await getCode(reader, { address: factoryAddress });
   if (!factoryCode) await deploy("factory", factoryCreationCode, factorySalt);
-  else await assertFactory(reader);
+  else assertFactory(factoryCode);
   for (const name of await missingPeriphery(rpc)) await deploy(name, periphery[name].bytecode);
   return steps;
 }

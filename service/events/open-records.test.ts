@@ -1,14 +1,10 @@
 // Tests the search for open records, on both databases.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fromHex, makeRecord } from "executable-address";
 import { sample } from "../../address/test/samples.ts";
-import { openStore } from "../roles/open-store.ts";
-import { startPostgres } from "../testing/postgres.ts";
+import { openEmptyStore } from "../testing/empty-store.ts";
 import { markWatches } from "./mark.ts";
 import { newOpenSearch, searchOpenRecords } from "./open-records.ts";
 
@@ -16,14 +12,8 @@ const chainId = 1;
 const [early, late] = [2_000_000_000, 2_000_000_500];
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  const directory = mkdtempSync(join(tmpdir(), "open-"));
-  const postgres = dialect === "postgres" ? await startPostgres() : undefined;
-  const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
-  after(async () => {
-    await store.close();
-    await postgres?.stop();
-    rmSync(directory, { recursive: true });
-  });
+  const { store, stop } = await openEmptyStore(dialect);
+  after(stop);
   let salts = 0;
   const create = async (expirationTimestamp: number, of = chainId) => {
     const salt = `0x${String(++salts).padStart(64, "0")}` as const;

@@ -44,12 +44,12 @@ import type { Parts, Pass } from "./pass.ts";
 import { sweepContext } from "./payments/follow.ts";
 import { openScanMemory, type ScanMemory, scanNewRecords } from "./payments/scan.ts";
 import { type HoldingsMemory, openHoldingsMemory } from "./payments/vaults.ts";
+import { openTraceMemory, type TraceMemory } from "./transactions/divide-gas.ts";
 import {
   computeNonceCostMax,
   openUnknownNonces,
   type UnknownNonces,
 } from "./transactions/foreign.ts";
-import { openTraceMemory, type TraceMemory } from "./transactions/gas-used.ts";
 import { computeCostMax, type Purse } from "./transactions/purse.ts";
 import { openSendMemory, type SendMemory } from "./transactions/send.ts";
 import { keepUp, openKey, type SendingKey } from "./transactions/sending-key.ts";

@@ -10,7 +10,7 @@ import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
  * - a zero-value transfer that fills a nonce gap
  * - a transaction found on chain that neither executes nor recovers an address
  *   (transactions/foreign.ts)
- * - a transaction found on chain of which only the nonce is saved
+ * - a transaction found on chain, if only its nonce is saved
  */
 export type PurposeKind = "execute" | "recover" | "return" | "fill";
 
@@ -137,7 +137,8 @@ declare module "../store/tables.ts" {
     /**
      * Unlisted tokens that an address has received according to a report. `day` and `account_id`
      * belong to the newest report. `due_at` is the time of the next attempt, or null if no attempt
-     * is planned. `purpose_id` is the newest attempt to send the token to `recovery`.
+     * is planned. `purpose_id` is the newest attempt to send the token to `recovery`. The table's
+     * name is an earlier term for reported tokens, because a new name would need a migration.
      */
     executor_named: {
       chain_id: number;

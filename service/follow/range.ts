@@ -40,7 +40,10 @@ export async function readRange(
   const shown = answers.filter((each): each is Shown => each.kind === "shown");
   const refused = answers.filter((each): each is Refused => each.kind === "refused");
   if (shown.length + refused.length === 0) {
-    const names = answers.map(({ client }) => client.name).join(", ");
+    const names = answers
+      .map(({ client }) => client.name)
+      .toSorted()
+      .join(", ");
     throw new ChainUnavailable(
       `expected the logs of blocks ${range.from} to ${range.to} of chain ` +
         `${context.chain.chainId}, found no usable answer from ${names || "any endpoint"}`,

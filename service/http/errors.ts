@@ -159,7 +159,7 @@ export function toAnswer(error: unknown, request?: FastifyRequest): ErrorAnswer 
     status,
     headers: { "content-type": jsonType, ...noStore, ...noSniff, ...refusal.headers },
     body: JSON.stringify(body),
-    isFault: status >= 500 && !statesReason(error),
+    isFault: status >= 500 && !isAnswer(error),
   };
 }
 
@@ -180,9 +180,12 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
   return new Refusal("internal_error", "an internal error occurred and was logged");
 }
 
-/** Returns whether the response to `error` contains the error's message. */
-const statesReason = (error: unknown): boolean =>
-  error instanceof Refusal || (error instanceof ProofError && isFromLibrary(error));
+/**
+ * Returns whether `error` is an answer to the client, such as a proof of an unknown block. An error
+ * that a node's answer caused has a cause.
+ */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof Refusal || (error instanceof ProofError && error.cause === undefined);
 
 /**
  * Returns whether the library wrote the message. The library can quote the message of a cause. A

@@ -109,7 +109,7 @@ const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
  * Returns false if the request has an invalid `Host` header or several `Host` headers. If a request
  * had several `Host` headers, a proxy and this server could use different values.
  */
-export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+export function hasValidHost({ rawHeaders }: IncomingMessage): boolean {
   const [value, ...others] = headerValues(rawHeaders, "host");
   return value === undefined || (others.length === 0 && host.test(value));
 }

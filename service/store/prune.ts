@@ -5,7 +5,7 @@ import { statementRows } from "./statement-rows.ts";
 /** The maximum number of rows per call of {@link prune}. */
 const rowsMax = 10_000;
 
-export type OldRows = {
+type OldRows = {
   /** Finds up to `limit` rows, the oldest first. */
   find(limit: number): Promise<{ id: string }[]>;
   remove(ids: string[]): Promise<unknown>;

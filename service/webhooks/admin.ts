@@ -91,10 +91,7 @@ const ofDeliveries: Command[] = [
     does: "Sends a test event to an endpoint.",
     options: endpoint,
     async run({ store: { db } }, { options }) {
-      const { id } = assertDone(
-        options,
-        await findEndpoint(db, options.account!, options.endpoint!),
-      );
+      const { id } = await requireEndpoint(db, options);
       return { deliveryId: await addTestDelivery(db, id, Date.now()) };
     },
   },
@@ -104,10 +101,7 @@ const ofDeliveries: Command[] = [
     options: { ...endpoint, event: "EVENT", from: "TIME", until: "TIME" },
     optional: ["event", "from", "until"],
     async run({ store: { db } }, { options }) {
-      const { id } = assertDone(
-        options,
-        await findEndpoint(db, options.account!, options.endpoint!),
-      );
+      const { id } = await requireEndpoint(db, options);
       const which = parseReplayed(options);
       const { replayed, nextMs } = await replay(db, options.account!, id, which, Date.now());
       return { replayed, next: toIsoOrNull(nextMs) };
@@ -133,10 +127,7 @@ const ofDeliveries: Command[] = [
     does: "Lists the newest deliveries to an endpoint.",
     options: endpoint,
     async run({ store: { db } }, { options }) {
-      const { id } = assertDone(
-        options,
-        await findEndpoint(db, options.account!, options.endpoint!),
-      );
+      const { id } = await requireEndpoint(db, options);
       return listDeliveries(db, id, deliveriesShown);
     },
   },
@@ -157,6 +148,10 @@ function wholeNumber(text: string, max: number): number {
   if (/^[0-9]+$/.test(text) && number <= max) return number;
   throw new Error(`expected a whole number from 0 to ${max}, found ${text}`);
 }
+
+/** @throws if the account has no such endpoint */
+const requireEndpoint = async (db: CommandContext["store"]["db"], options: Given["options"]) =>
+  assertDone(options, await findEndpoint(db, options.account!, options.endpoint!));
 
 function assertDone<Found>(
   { endpoint, account }: Given["options"],

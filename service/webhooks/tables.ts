@@ -3,6 +3,7 @@
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
+import type { Lane } from "./lanes.ts";
 
 declare module "../store/tables.ts" {
   interface Tables {
@@ -23,7 +24,7 @@ declare module "../store/tables.ts" {
       state: "active" | "paused" | "disabled";
       reason: string | null;
       failing_since: number | null;
-      lane: 0 | 1 | 2;
+      lane: Lane;
       streak: number;
       barred_until: number;
       next_due: number | null;

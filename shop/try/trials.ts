@@ -1,6 +1,7 @@
 // The trials that a webhook receiver must pass. The trials send genuine, forged, and repeated
 // events, and simulate reorganizations. The name of each trial is the expected behavior.
 
+import { secretPrefix } from "executable-address/client/internal";
 import type { ServiceEvent } from "executable-address/webhook";
 import type { TryChain } from "./chain.ts";
 import { isTaken, type Spoiled, type Taken } from "./deliver.ts";
@@ -104,7 +105,9 @@ const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGood
  */
 const ofDeliveries: readonly Trial[] = [
   rejects("a delivery without a valid signature", { signature: () => "v1,AAAA" }),
-  rejects("a delivery signed with another secret", { secret: `whsec_${btoa("another secret")}` }),
+  rejects("a delivery signed with another secret", {
+    secret: `${secretPrefix}${btoa("another secret")}`,
+  }),
   rejects("a delivery signed ten minutes ago", { secondsAgo: 600 }),
   rejects("a delivery signed ten minutes in the future", { secondsAgo: -600 }),
   rejects("a modified body", { body: '{"type":"address.executed"}' }),

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { drawSalt, formatAddress, fromHex, makeRecord } from "executable-address";
+import { secretPrefix } from "executable-address/client/internal";
 import { readStatus } from "executable-address/status";
 import type { ServiceEvent } from "executable-address/webhook";
 import { openTryChain } from "./chain.ts";
@@ -39,7 +40,7 @@ export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
   RPC_URL: `http://127.0.0.1:${port}/rpc`,
   API_KEY: `svc_sk_${"0".repeat(64)}`,
   REFERENCE_KEY: `svc_ref_${"0".repeat(64)}`,
-  WEBHOOK_SECRET: `whsec_${btoa("known to everybody, for trials.")}`,
+  WEBHOOK_SECRET: `${secretPrefix}${btoa("known to everybody, for trials.")}`,
 });
 
 /** @throws {Error} if the receiver does not respond */

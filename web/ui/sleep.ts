@@ -1,4 +1,5 @@
-// A wait of the pages between two attempts of a request.
+// A wait of the pages between two attempts of a request. The library's `sleep` can also be aborted,
+// but it would make the payment page larger than its limit.
 
 /** Resolves after `ms` milliseconds. */
 export const sleep = (ms: number): Promise<void> =>

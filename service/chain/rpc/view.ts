@@ -230,7 +230,7 @@ async function several(
   if (found.length > 0) return { calls, found, quorum };
   throw new ChainUnavailable(
     `expected an answer to ${calls[0]?.method} from one of ${endpoints.length} endpoints, found ` +
-      (reasons.join(", ") || "none"),
+      (reasons.toSorted().join(", ") || "none"),
   );
 }
 

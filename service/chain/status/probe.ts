@@ -70,7 +70,7 @@ export async function readHoldings(
 }
 
 /**
- * Returns init code that reads the balances of at most {@link pairsPerCallMax} addresses. Pass the
+ * Returns init code that reads the balances of at most {@link pairsPerCallMax} pairs. Pass the
  * init code as the `data` of an eth_call without `to`.
  */
 export function probeData(pairs: readonly VaultToken[]): Hex {

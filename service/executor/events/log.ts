@@ -1,6 +1,6 @@
 // Logs the executor's events. The log contains no keys, URLs, or calldata.
 
-import { isAddress, parseAddress } from "executable-address";
+import { type Hex, isAddress, parseAddress } from "executable-address";
 import type { Logger } from "pino";
 import { limitLogs, messageKind } from "../../flow/log-limit.ts";
 import type { ExecutorEvent } from "./event.ts";
@@ -61,7 +61,7 @@ function formatField(name: string, value: unknown): unknown {
   return name === "address" && isAddress(value) ? parseAddress(value) : value;
 }
 
-type Kind = {
+type Kind<Event> = {
   level: "debug" | "info" | "warn" | "error";
   /**
    * Set for events that a stranger can cause, or that repeat during an outage. These events are
@@ -71,38 +71,39 @@ type Kind = {
    * A stranger can cause many events that name an address. These events have their own rate
    * limiter, so that they cannot suppress other events.
    */
-  limiter?: "own" | "addresses";
+  limiter?: Event extends { address: Hex } ? "addresses" : "own";
 };
 
-const kinds: Readonly<Record<ExecutorEvent["kind"], Kind>> = {
-  rpc_failed: { level: "debug", limiter: "own" },
-  rpc_wrong_chain: { level: "warn", limiter: "own" },
-  rpc_out: { level: "info" },
-  rpc_differs: { level: "warn", limiter: "own" },
-  rpc_disagreement: { level: "warn", limiter: "own" },
-  lease_taken: { level: "info" },
-  lease_lost: { level: "info" },
-  pass: { level: "debug" },
-  pass_failed: { level: "warn", limiter: "own" },
-  detected: { level: "info" },
-  reorg: { level: "warn" },
-  gap: { level: "warn", limiter: "own" },
-  late_jobs: { level: "warn" },
-  corrupt_record: { level: "error", limiter: "addresses" },
-  attempt_failed: { level: "info", limiter: "addresses" },
-  given_up: { level: "warn", limiter: "addresses" },
-  sent: { level: "info" },
-  replaced: { level: "info" },
-  fee_capped: { level: "warn", limiter: "own" },
-  send_refused: { level: "warn", limiter: "own" },
-  executed: { level: "info" },
-  recovered: { level: "info" },
-  settled: { level: "debug" },
-  reopened: { level: "warn" },
-  nonce_foreign: { level: "warn" },
-  nonces_written_off: { level: "error" },
-  gap_filled: { level: "warn" },
-  signer_failed: { level: "error", limiter: "own" },
-  balance: { level: "warn", limiter: "own" },
-  stopped_for_balance: { level: "error", limiter: "own" },
-};
+const kinds: { readonly [K in ExecutorEvent["kind"]]: Kind<Extract<ExecutorEvent, { kind: K }>> } =
+  {
+    rpc_failed: { level: "debug", limiter: "own" },
+    rpc_wrong_chain: { level: "warn", limiter: "own" },
+    rpc_out: { level: "info" },
+    rpc_differs: { level: "warn", limiter: "own" },
+    rpc_disagreement: { level: "warn", limiter: "own" },
+    lease_taken: { level: "info" },
+    lease_lost: { level: "info" },
+    pass: { level: "debug" },
+    pass_failed: { level: "warn", limiter: "own" },
+    detected: { level: "info" },
+    reorg: { level: "warn" },
+    gap: { level: "warn", limiter: "own" },
+    late_jobs: { level: "warn" },
+    corrupt_record: { level: "error", limiter: "addresses" },
+    attempt_failed: { level: "info", limiter: "addresses" },
+    given_up: { level: "warn", limiter: "addresses" },
+    sent: { level: "info" },
+    replaced: { level: "info" },
+    fee_capped: { level: "warn", limiter: "own" },
+    send_refused: { level: "warn", limiter: "own" },
+    executed: { level: "info" },
+    recovered: { level: "info" },
+    settled: { level: "debug" },
+    reopened: { level: "warn" },
+    nonce_foreign: { level: "warn" },
+    nonces_written_off: { level: "error" },
+    gap_filled: { level: "warn" },
+    signer_failed: { level: "error", limiter: "own" },
+    balance: { level: "warn", limiter: "own" },
+    stopped_for_balance: { level: "error", limiter: "own" },
+  };

@@ -7,12 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import type { Endpoint } from "../../chain/rpc/endpoint.ts";
-import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
-import { openNetwork } from "../../chain/rpc/network.ts";
-import { sleepUnref } from "../../flow/wait.ts";
 import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
+import { openCannedNetwork } from "../../testing/chain/canned-network.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { defaultTuning } from "../settings.ts";
 import type { Purse } from "../transactions/purse.ts";
@@ -23,11 +20,6 @@ import type { Batch } from "./gas.ts";
 
 const address: Hex = `0x${"0a".repeat(20)}`;
 const sender: Hex = `0x${"0b".repeat(20)}`;
-const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
-const block = {
-  ...{ number: "0x5", hash: hash("05"), parentHash: hash("04"), timestamp: "0x64" },
-  gasLimit: "0x1c9c380",
-};
 
 const purse: Purse = {
   suggested: { maxFee: 1n, priorityFee: 1n },
@@ -54,19 +46,11 @@ after(async () => {
  * @param unmined the number of the key's pending transactions
  */
 async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0) {
-  const answer = (nonce: number | undefined, { method }: Call): Answer => {
-    if (method === "eth_chainId") return { result: "0x1" };
-    if (method === "eth_getBlockByNumber") return { result: block };
+  const network = openCannedNetwork(nonces.length, (place) => {
+    const nonce = nonces[place];
     if (nonce === undefined) return { error: { code: -32_000, message: "busy" } };
     return { result: `0x${nonce.toString(16)}` };
-  };
-  const endpoints = nonces.map(
-    (nonce, place): Endpoint => ({
-      name: `rpc${place}`,
-      ask: async (calls) => calls.map((call) => answer(nonce, call)),
-    }),
-  );
-  const network = openNetwork(1, endpoints, () => {}, { clock: () => 0, sleep: sleepUnref });
+  });
   const pass = {
     parts: {
       ...{ chain: { chainId: 1 }, tuning: defaultTuning, ledger: openLedger(store.db, "sqlite") },

@@ -98,7 +98,7 @@ async function* requestGasUses(
     );
     if (!answer) return;
     for (const [index, item] of group.entries()) {
-      const gas = findGasUsed(answer, index);
+      const gas = findCallGas(answer, index);
       if (gas !== undefined) yield [item, gas];
     }
   }
@@ -138,7 +138,7 @@ function writeGasUseVariants(
 }
 
 /** Returns the gas used by the call at `place`; undefined if the call failed or is missing. */
-function findGasUsed(answer: Answer, place: number): bigint | undefined {
+function findCallGas(answer: Answer, place: number): bigint | undefined {
   if ("error" in answer) return undefined;
   try {
     const [block] = answer.result as { calls: { status: unknown; gasUsed: unknown }[] }[];

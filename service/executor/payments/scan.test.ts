@@ -15,7 +15,7 @@ import type { Parts } from "../pass.ts";
 const { world, store: sqlite } = await prepare({ tickMs: 100 });
 const postgres = await startPostgres();
 after(postgres.stop);
-const holderChars = 128;
+const pairChars = 128;
 
 type Tamper = (subjects: Hex[], honest: Answer) => Answer;
 
@@ -38,8 +38,8 @@ function vaultsOf({ method, params }: Call): Hex[] | undefined {
   const { to, data } = (params[0] ?? {}) as { to?: Hex; data?: Hex };
   if (method !== "eth_call" || to || !data) return undefined;
   const chars = data.slice(probeData([]).length);
-  return Array.from({ length: chars.length / holderChars }, (_, index): Hex => {
-    const at = index * holderChars;
+  return Array.from({ length: chars.length / pairChars }, (_, index): Hex => {
+    const at = index * pairChars;
     return `0x${chars.slice(at + 24, at + 64)}`;
   });
 }

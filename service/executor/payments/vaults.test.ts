@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { factoryAddress, type Hex, makeRecord, zeroAddress } from "executable-address";
-import type { Endpoint } from "../../chain/rpc/endpoint.ts";
-import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
-import { openNetwork } from "../../chain/rpc/network.ts";
 import { probeData } from "../../chain/status/probe.ts";
 import { lowerAddress } from "../../flow/lower-address.ts";
-import { sleepUnref } from "../../flow/wait.ts";
+import { openCannedNetwork } from "../../testing/chain/canned-network.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../pass.ts";
 import { examine, type HoldingsMemory, openHoldingsMemory } from "./vaults.ts";
 
 const token: Hex = `0x${"aa".repeat(20)}`;
 const recovery: Hex = `0x${"bb".repeat(20)}`;
-const hash: Hex = `0x${"05".repeat(32)}`;
-const block = { number: "0x5", hash, parentHash: hash, timestamp: "0x64" };
 const transfer = "transfer(address to, uint256 value)";
 const calls = [{ target: token, function: transfer, args: [recovery, "100"] }];
 const word = (value: number) => value.toString(16).padStart(64, "0");
@@ -45,18 +40,9 @@ function probe(data: Hex, balances: Balances): Hex {
 
 /** Examines the jobs with one endpoint for each item of `shown`. */
 async function balancesOf(shown: Balances[]) {
-  const answer = ({ method, params }: Call, balances: Balances): Answer => {
-    if (method === "eth_chainId") return { result: "0x1" };
-    if (method === "eth_getBlockByNumber") return { result: block };
-    return { result: probe((params[0] as { data: Hex }).data, balances) };
-  };
-  const endpoints = shown.map(
-    (balances, place): Endpoint => ({
-      name: `rpc${place}`,
-      ask: async (calls) => calls.map((call) => answer(call, balances)),
-    }),
-  );
-  const network = openNetwork(1, endpoints, () => {}, { clock: () => 0, sleep: sleepUnref });
+  const network = openCannedNetwork(shown.length, (place, { params }) => ({
+    result: probe((params[0] as { data: Hex }).data, shown[place]!),
+  }));
   const parts = {
     chain: { chainId: 1, tokens: [token], lookalikes: new Map() },
     factory: factoryAddress,

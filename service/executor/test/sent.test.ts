@@ -91,7 +91,7 @@ const mint = async (token: Hex, to: Hex, amount: bigint): Promise<Hex> => {
   return hash;
 };
 /** Saves a report of `tokens` in the database, without a request to the API. */
-const nameNow = async ({ address, intent: { chainId } }: AddressRecord, tokens: Hex[]) => {
+const reportNow = async ({ address, intent: { chainId } }: AddressRecord, tokens: Hex[]) => {
   const { number, timestamp } = await client.getBlock();
   const block = { number: Number(number), timestamp: Number(timestamp) };
   return reportTokens(store.db, { chainId, address, tokens, block, notBefore: 0 });
@@ -203,7 +203,7 @@ describe("a hostile token", () => {
     }
     // Saves the reports directly, because the executor must not rely on the API's validation.
     const tokens = Object.values(hostile).slice(0, rounds(2, 4));
-    const fates = await nameNow(record, tokens);
+    const fates = await reportNow(record, tokens);
     assert.deepEqual(new Set(fates), new Set(["queued"]));
     await until("the executor has tried them", async () => {
       const rows = await store.db
@@ -225,7 +225,7 @@ describe("a hostile token", () => {
     assert.equal(await dropJob(store.db, intent.chainId, address.toLowerCase() as Hex), true);
     const before = await sent();
     assert.equal(await fateOf(address, plain), "left_to_owner");
-    await nameNow(record, [plain]);
+    await reportNow(record, [plain]);
     await sleep(6_000);
     assert.equal(await sent(), before);
   });

@@ -2,31 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
-import type { Endpoint } from "../../chain/rpc/endpoint.ts";
-import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
-import { openNetwork } from "../../chain/rpc/network.ts";
-import { sleepUnref } from "../../flow/wait.ts";
+import { openCannedNetwork } from "../../testing/chain/canned-network.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../pass.ts";
 import { adoptReplacement } from "./foreign.ts";
 import type { SendMemory } from "./send.ts";
 
-const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
-const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timestamp: "0x64" };
 const address: Hex = `0x${"0a".repeat(20)}`;
 
 test("adoptReplacement throws the key, the block, and each endpoint's nonce", async () => {
-  const answer = (nonce: number, { method }: Call): Answer => {
-    if (method === "eth_chainId") return { result: "0x1" };
-    return { result: method === "eth_getBlockByNumber" ? block : toQuantity(nonce) };
-  };
-  const endpoints = [7, 8].map(
-    (nonce, place): Endpoint => ({
-      name: `rpc${place}`,
-      ask: async (calls) => calls.map((call) => answer(nonce, call)),
-    }),
-  );
-  const network = openNetwork(1, endpoints, () => {}, { clock: () => 0, sleep: sleepUnref });
+  const network = openCannedNetwork(2, (place) => ({ result: toQuantity(7 + place) }));
   const view = await network.openView();
   const parts = { chain: { confirmations: 2 } };
   const pass = { view, parts, signer: { address }, nowSeconds: 100 };

@@ -11,7 +11,7 @@ import type { Receipt } from "./receipt.ts";
 
 type UpdatePass = Pick<Pass, "parts" | "nowSeconds">;
 
-type Mined = { purpose: Purpose; receipt: Receipt };
+export type MinedPurpose = { purpose: Purpose; receipt: Receipt };
 
 /**
  * Computes the changes to the jobs of a mined purpose.
@@ -19,7 +19,7 @@ type Mined = { purpose: Purpose; receipt: Receipt };
  */
 export async function computeUpdates(
   pass: UpdatePass,
-  mined: Mined,
+  mined: MinedPurpose,
   outcomes: readonly VaultOutcome[],
   withCode: ReadonlySet<Hex>,
 ): Promise<JobUpdate[]> {
@@ -139,7 +139,7 @@ function findOvertaken(
 }
 
 /** Returns whether the mined transaction is a zero-value transfer, such as a replacement. */
-export const isZeroValueTransfer = ({ purpose, receipt }: Mined): boolean =>
+export const isZeroValueTransfer = ({ purpose, receipt }: MinedPurpose): boolean =>
   purpose.transactions.some(
     (each) => each.isZeroValueTransfer && each.hash === receipt.transactionHash,
   );

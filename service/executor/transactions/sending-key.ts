@@ -81,9 +81,9 @@ const replacedPerPassMax = 4;
 const gapsPerPassMax = 16;
 
 async function maintain(key: SendingKey, budgets: () => Promise<Budgets>): Promise<void> {
-  const { pass, nonce, pending, unmined, openPurse } = key;
+  const { pass, nonce, unmined, openPurse } = key;
   await reopenUndone(pass, nonce);
-  await fillGaps(pass, openPurse, pending, nonce, budgets);
+  await fillGaps(key, budgets);
   await resend(pass, unmined);
   const { underpriced } = pass.memory.prices;
   const stuck = unmined.filter((purpose) => isStuck(pass, purpose));
@@ -126,10 +126,7 @@ async function reopenUndone(pass: KeyPass, nonce: number): Promise<void> {
  * nonce without a transaction. Nonce gaps appear, for example, after the loss of a database.
  */
 async function fillGaps(
-  pass: KeyPass,
-  openPurse: () => Promise<Purse>,
-  pending: readonly Purpose[],
-  nonce: number,
+  { pass, nonce, pending, openPurse }: SendingKey,
   budgets: () => Promise<Budgets>,
 ): Promise<void> {
   const { parts, view, signer } = pass;

@@ -24,10 +24,15 @@ import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { Pass } from "../pass.ts";
 import { findWithCode, type HoldingsMemory } from "../payments/vaults.ts";
 import type { ChainSettings } from "../settings.ts";
+import { divideGas, readGasUsed, type TraceMemory } from "./divide-gas.ts";
 import { decodeFactoryCalls } from "./factory-calls.ts";
 import { adoptReplacement } from "./foreign.ts";
-import { divideGas, readGasUsed, type TraceMemory } from "./gas-used.ts";
-import { computeUpdates, isFailure, isZeroValueTransfer } from "./job-updates.ts";
+import {
+  computeUpdates,
+  isFailure,
+  isZeroValueTransfer,
+  type MinedPurpose,
+} from "./job-updates.ts";
 import {
   compareReceipts,
   decodeOutcomes,
@@ -99,7 +104,7 @@ export async function settle(
  * `isFinal` is true if the cost is charged now. Otherwise, the transaction is only confirmed, and
  * the cost is charged later.
  */
-type Mined = { purpose: Purpose; receipt: Receipt; isFinal: boolean };
+type Mined = MinedPurpose & { isFinal: boolean };
 
 /** The newest block with enough confirmations, and the newest final block. */
 type Depths = { confirmed: number; final: number };

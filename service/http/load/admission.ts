@@ -42,8 +42,6 @@ declare module "fastify" {
  */
 const bodyMsMin = 1_000;
 
-const monotonicMs = () => performance.now();
-
 export type Admission = ReturnType<typeof openAdmission>;
 
 /**
@@ -65,7 +63,7 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
  * @param onShed called for each refused request
  * @param clock returns milliseconds and never goes back
  */
-export function openAdmission(most: number, onShed: () => void, clock = monotonicMs) {
+export function openAdmission(most: number, onShed: () => void, clock = () => performance.now()) {
   const limit = openLatencyLimit(most);
   /** The requests whose bodies are still arriving. The first has waited longest. */
   const awaitingBody = new Set<AdmittedCreate>();

@@ -12,7 +12,7 @@ import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { networkOf } from "../../flow/networks.ts";
-import { hasOneHost } from "../headers.ts";
+import { hasValidHost } from "../headers.ts";
 import { type Limits, requestMsMax } from "../limits.ts";
 import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";
 
@@ -42,7 +42,7 @@ export function openServer(
     requireHostHeader: false,
   });
   serveBounded(server, connectionsMax, (request, response) => {
-    if (hasOneHost(request)) listener(request, response);
+    if (hasValidHost(request)) listener(request, response);
     else refuseHost(request, response);
   });
   server.on("checkExpectation", refuseExpectation);

@@ -52,16 +52,16 @@ const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 /**
  * Returns the refusal (429 `rate_limited`) with the time until the next request is admitted.
  *
- * @param limitHeaders the rate limit headers of the exceeded limit. They replace the headers that
+ * @param headers the rate limit headers of the exceeded limit. They replace the headers that
  *   describe the credential's limit.
  */
 export function overLimit(
   what: string,
   retryMs: number,
-  limitHeaders: Record<string, string> = {},
+  headers: Record<string, string> = {},
 ): Refusal {
   const seconds = secondsOf(retryMs);
   return new Refusal("rate_limited", `${what}; try again in ${seconds} s`, {
-    headers: { "retry-after": String(seconds), ...limitHeaders },
+    headers: { "retry-after": String(seconds), ...headers },
   });
 }

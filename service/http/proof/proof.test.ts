@@ -51,7 +51,7 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.doesNotMatch(server.logged.join(), /request failed/);
   });
 
-  test("returns 503 `unproved` if the node's proof is invalid or missing", async () => {
+  test("returns 503 `unproved` and logs it if the node's proof is invalid or missing", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const change: Record<string, (answer: { result?: unknown }) => object> = {
       eth_getProof: () => ({ error: { code: -32601, message: "no such method" } }),
@@ -69,6 +69,7 @@ describe("GET /v1/address/{address}/proof", () => {
       const answer = await get(record.address, "", app);
       assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "unproved"], name);
       assert.match(answer.json().error.message, /no valid proof is available: ./);
+      assert.match(app.logged.join(), /request failed/, name);
       await app.close();
       liar.stop();
     }

@@ -4,9 +4,9 @@
 // number of slots per account is not limited. A failed delivery does not change the endpoint's
 // state (`nextLaneState`).
 
-import { newLaneState, type Rule } from "../../webhooks/lanes.ts";
+import { allLanes, type Lane, newLaneState, type Rule } from "../../webhooks/lanes.ts";
 
-type Pool = Rule["slots"][1];
+type Pool = Rule["slots"][Lane];
 
 /** Assigns slots in the order of `due`, regardless of the endpoints' accounts. */
 export const inTurn =
@@ -24,7 +24,7 @@ export const inTurn =
 const pool = { all: 128, endpoint: 4 };
 
 export const onePool: Rule = {
-  slots: { 0: pool, 1: pool, 2: pool },
+  slots: Object.fromEntries(allLanes.map((lane) => [lane, pool])) as Rule["slots"],
   nextLaneState: () => newLaneState,
   mayHaveMore: () => true,
   mayChangeLane: () => false,

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAccount } from "../../accounts/account.ts";
-import type { NewEvent } from "../../events/watches.ts";
+import { type NewEvent, newEventId } from "../../events/watches.ts";
 import type { Store } from "../../store/store.ts";
 import { enqueue, replay } from "../../webhooks/deliveries/enqueue.ts";
 import { addEndpoint } from "../../webhooks/endpoints.ts";
@@ -56,7 +56,7 @@ export async function happen(
   { address = randomBytes(20), sequence = 1, type = "address.funded" as NewEvent["type"] } = {},
   nowMs = Date.now(),
 ): Promise<string> {
-  const id = `evt_${randomBytes(16).toString("hex")}`;
+  const id = newEventId();
   await db.transaction().execute(async (transaction) => {
     const { position } = await transaction
       .insertInto("event_positions")

@@ -84,8 +84,8 @@ async function historyOf(
 }
 
 /**
- * Removes all records. Returns a function that restores some records for a query: those of all
- * addresses that were paid in the queried blocks.
+ * Removes all records. Returns a function that restores the records of all addresses that were paid
+ * in the blocks of a query.
  */
 async function takeRecords({ db, chain }: World) {
   const rows = await db.selectFrom("records").selectAll().execute();

@@ -3,15 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import type { Endpoint } from "../../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
-import { openNetwork } from "../../chain/rpc/network.ts";
-import { sleepUnref } from "../../flow/wait.ts";
-import { divideGas, readGasUsed } from "./gas-used.ts";
+import { openCannedNetwork } from "../../testing/chain/canned-network.ts";
+import { divideGas, readGasUsed } from "./divide-gas.ts";
 
 const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
-const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timestamp: "0x64" };
 const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
 const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
 
@@ -26,26 +23,16 @@ async function passOver(responses: readonly TraceResponse[]) {
   let nowMs = 0;
   const asked: string[] = [];
   const events: NetworkEvent[] = [];
+  const clock = () => nowMs;
   const answer = (place: number, { method }: Call): Answer => {
-    if (method === "eth_chainId") return { result: "0x1" };
-    if (method === "eth_getBlockByNumber") return { result: block };
     asked.push(method);
     const response = responses[place];
     if (response === "slow") throw new Error("no answer in time");
     if (!response) return { error: { code: -32601, message: "the method does not exist" } };
     return { result: { calls: response.map((gas) => ({ gasUsed: `0x${gas.toString(16)}` })) } };
   };
-  const endpoints = responses.map(
-    (_, place): Endpoint => ({
-      name: `rpc${place}`,
-      ask: async (calls) => calls.map((call) => answer(place, call)),
-    }),
-  );
-  const clock = () => nowMs;
-  const network = openNetwork(1, endpoints, (event) => events.push(event), {
-    clock,
-    sleep: sleepUnref,
-  });
+  const report = (event: NetworkEvent) => events.push(event);
+  const network = openCannedNetwork(responses.length, answer, { report, clock });
   const view = await network.openView();
   const memory = { traces: { untracedMs: Number.NEGATIVE_INFINITY } };
   return {
