@@ -318,7 +318,7 @@ describe("the packed packages", () => {
     for (const [name, bytes] of Object.entries(pinned))
       assert.ok(Math.abs(found[name as keyof typeof found] - bytes) <= 150, JSON.stringify(found));
     const loaded = client.modules.filter((id) =>
-      /\/proof\/|\/(new-intent|reserved-words|well-known)\.js$/.test(id),
+      /\/proof\/|\/(new-intent|well-known)\.js$/.test(id),
     );
     assert.deepEqual(loaded, [], "loaded by a page that neither proves nor creates");
   });

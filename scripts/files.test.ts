@@ -30,10 +30,8 @@ const countImporters = (path: string) =>
  * separate. A file of this size without a stated reason must be merged into its importer.
  */
 const smallFiles: Readonly<Record<string, string>> = {
-  "address/intent/reserved-words.ts": "the compiler's words, which a test compares with solc",
   "contracts/assurance/mutation/report.ts": "the committed report, read by the run and by its test",
   "contracts/assurance/mutation/trial-worker.ts": "the entry of a thread",
-  "contracts/mine/search.ts": "the search for the factory's salt, which a test runs alone",
   "element/drawing/draw-wallet.ts": "a part of the element that is loaded on demand",
   "service/chain/admin.ts": "an operator's commands, as in each room",
   "service/executor/payments/follow.ts": "the reading of logs, next to the scan of balances",

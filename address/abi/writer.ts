@@ -1,15 +1,22 @@
 // Writes ABI-encoded bytes. Validates and encodes an argument's text at the same time. Lists and
-// tuples must be nested JSON arrays, formatted exactly as by JSON.stringify.
+// tuples must be nested JSON arrays, formatted exactly as by JSON.stringify. Suggests a string for
+// an argument that is not a string.
 //
 // All calls reuse one buffer of 24 KiB. With new buffers, deriving the record of two calls
 // takes about 63% longer (test/derive.bench.ts, row "WASM, new buffers in abi/writer.js").
 
-import { addFault, describeType, type Faults, noFaults, quoted } from "../errors.ts";
+import {
+  addFault,
+  describeType,
+  type Faults,
+  noFaults,
+  quoted,
+  quotedLengthMax,
+} from "../errors.ts";
 import type { Cache } from "./cache.ts";
 import { writeAddress } from "./checksum.ts";
 import { countBytes, writeHex } from "./hex.ts";
 import { readInteger, roundUpToWords, writeInteger } from "./number.ts";
-import { respellArgument } from "./respell.ts";
 import { type AbiType, bodyBytes, termsBytesMax } from "./type.ts";
 
 /** `at` is the offset of the next write. All bytes from this offset to the end are zero. */
@@ -164,6 +171,38 @@ function suggestString(
   const faults = noFaults();
   if (type.kind !== "string") writeWord({ ...context, faults }, type, String(value), head);
   return faults.issues.length > 0 ? "" : `: write ${spelling}`;
+}
+
+/** The maximum number of items in a suggestion. */
+const suggestedItemsMax = 64;
+
+/**
+ * Suggests a string, quoted as JSON, to write instead of the argument `value`. For an array,
+ * suggests its JSON text, with every inner value as a string. Returns undefined if the meaning is
+ * unclear or the suggestion is too long.
+ *
+ * @param value an argument that is not a string
+ */
+export function respellArgument(value: unknown): string | undefined {
+  let items = 0;
+  const spell = (item: unknown): Canonical | undefined => {
+    if (++items > suggestedItemsMax) return undefined;
+    if (typeof item === "string" && item.length <= quotedLengthMax) return item;
+    if (typeof item === "boolean" || Number.isSafeInteger(item)) return String(item);
+    if (typeof item === "bigint") return String(item).slice(0, quotedLengthMax);
+    if (!Array.isArray(item) || item.length > suggestedItemsMax) return undefined;
+    const parts: Canonical[] = [];
+    for (const inner of item) {
+      const part = spell(inner);
+      if (part === undefined) return undefined;
+      parts.push(part);
+    }
+    return parts;
+  };
+  const spelled = spell(value);
+  if (spelled === undefined) return undefined;
+  const text = JSON.stringify(typeof spelled === "string" ? spelled : JSON.stringify(spelled));
+  return quoted(text) && text;
 }
 
 /** Writes a value that is one word long. */

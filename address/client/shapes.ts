@@ -26,7 +26,7 @@ export { describeLength, quoted } from "../errors.ts";
 export { addressRecord, call, intent } from "../intent/intent.ts";
 export { scanJson } from "../intent/json.ts";
 export { argsMax } from "../intent/parse.ts";
-export { callsMax } from "../intent/rules.ts";
+export { callsMax } from "../intent/write.ts";
 export { provedPaymentsMax } from "../proof/payments.ts";
 export * from "../shape.ts";
 export {

@@ -2,7 +2,7 @@
 // simulation is the result of one node at one block. Unlike a record or a status, a simulation is
 // neither a proof nor evidence.
 
-import { callsMax } from "../intent/rules.ts";
+import { callsMax } from "../intent/write.ts";
 import {
   address,
   among,

@@ -1,6 +1,8 @@
-// Tests the rules for new intents, and the suggestions for misspelled functions.
+// Tests the rules for new intents, and the suggestions for misspelled functions. Compares the list
+// of reserved words with the compiler.
 
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import { describe, test } from "node:test";
 import {
   decodeTerms,
@@ -14,6 +16,7 @@ import {
   verifyRecord,
 } from "../index.ts";
 import { sample, sampleCall, withCall } from "../test/samples.ts";
+import { isReserved, reservedWords } from "./new-intent.ts";
 
 describe("functions that are not written in the canonical form", () => {
   test("the message suggests the canonical spelling of a function", () => {
@@ -67,5 +70,75 @@ describe("findCautions", () => {
     assert.equal(findCautions(intent).length, 2);
     assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
     assert.doesNotThrow(() => verifyRecord(makeRecord(intent), { factory: factoryAddress }));
+  });
+});
+
+const solc = createRequire(import.meta.url)("solc") as {
+  compile(input: string): string;
+  version(): string;
+};
+
+/** Returns the words that the compiler rejects. `source` returns source code that uses a word. */
+function refusedBySolc(words: readonly string[], source: (word: string) => string): string[] {
+  const settings = { outputSelection: { "*": { "*": ["abi"] } } };
+  let left = words;
+  for (;;) {
+    const sources = Object.fromEntries(
+      left.map((word) => [word, { content: `contract C { ${source(word)} }` }]),
+    );
+    const input = { language: "Solidity", sources, settings };
+    const { errors = [] } = JSON.parse(solc.compile(JSON.stringify(input))) as {
+      errors?: { severity: string; sourceLocation: { file: string } }[];
+    };
+    const fatal = errors.filter(({ severity }) => severity === "error");
+    const found = new Set(fatal.map(({ sourceLocation }) => sourceLocation.file));
+    // After the compiler refuses a file, it skips the later stages for all files. The loop
+    // therefore compiles the remaining files again, until the compiler accepts every file.
+    if (found.size === 0) return words.filter((word) => !left.includes(word));
+    left = left.filter((word) => !found.has(word));
+  }
+}
+
+const free = `at error from global layout revert transient leave abi msg block tx now self owner __
+  require assert keccak256 sha256 gasleft selfdestruct suicide szabo finney erc7201 result $ a$ _1`;
+const sized = `uint8 uint256 uint7 uint0 uint08 uint264 int8 int9 int256 int257 bytes1 bytes32
+  bytes0 bytes33 bytes032 bytes1x1 uint8x1 fixed8 fixed8x fixed8x0 fixed8x00 fixed8x80
+  fixed8x81 fixed08x1
+  fixed128x18 fixed7x1 ufixed8x0 ufixed256x80 ufixed264x80`;
+
+describe("reserved words of Solidity", () => {
+  const words = [...reservedWords, ...free.split(/\s+/), ...sized.split(/\s+/)];
+
+  test("these tests use the compiler version of the contracts", () => {
+    assert.match(solc.version(), /^0\.8\.37\+/);
+  });
+
+  test("isReserved returns true if and only if solc refuses the function name", () => {
+    const refused = refusedBySolc(words, (word) => `function ${word}() external {}`);
+    assert.deepEqual(
+      words.filter((word) => isReserved(word, "function")),
+      refused,
+    );
+    for (const allowed of ["_", "fallback", "receive", "super", "this"])
+      assert.ok(!refused.includes(allowed), allowed);
+  });
+
+  test("isReserved returns true if and only if solc refuses the parameter name", () => {
+    const refused = refusedBySolc(words, (word) => `function f(bool ${word}) external {}`);
+    assert.deepEqual(
+      words.filter((word) => isReserved(word, "parameter")),
+      refused,
+    );
+    assert.ok(refused.includes("_"));
+  });
+
+  test("encodeNewIntent refuses a reserved word, and parseIntent accepts it", () => {
+    const intent = withCall("f(bool memory)", "true");
+    assert.doesNotThrow(() => parseIntent(intent));
+    assert.throws(
+      () => encodeNewIntent(intent),
+      /a different parameter name: memory is a reserved word/,
+    );
+    assert.doesNotThrow(() => encodeNewIntent(withCall("receive(bool from)", "true")));
   });
 });

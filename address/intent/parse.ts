@@ -3,8 +3,7 @@
 
 import type { AbiFunction } from "../abi/cache.ts";
 import { getCache } from "../abi/cache.ts";
-import { respellArgument } from "../abi/respell.ts";
-import { withWriter } from "../abi/writer.ts";
+import { respellArgument, withWriter } from "../abi/writer.ts";
 import { parseFactory } from "../derive.ts";
 import {
   addFault,
@@ -18,8 +17,7 @@ import {
 } from "../errors.ts";
 import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
 import type { Hex, Intent } from "./intent.ts";
-import { callsMax } from "./rules.ts";
-import { type RawCall, type RawIntent, writeIntent } from "./write.ts";
+import { callsMax, type RawCall, type RawIntent, writeIntent } from "./write.ts";
 
 export type TermsOptions = {
   /**

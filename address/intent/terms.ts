@@ -38,7 +38,7 @@ import {
   targetFault,
   tokenFault,
   zeroAmount,
-} from "./rules.ts";
+} from "./write.ts";
 
 /**
  * Parses `intent` and encodes it.

@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { isLong } from "../../scripts/long.ts";
 import { create2Address } from "../deploy.ts";
 import { factoryAddress, factoryCreationCode, factorySalt } from "../index.ts";
-import { newSearch, saltOf } from "./search.ts";
+import { newSearch, saltOf } from "./mine.ts";
 
 const count = Number(factorySalt);
 

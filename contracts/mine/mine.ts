@@ -1,30 +1,21 @@
-// Mines the factory's salt: `npm run mine -w contracts`. With `-- --from COUNT`, the search starts
-// at the salt COUNT, for example to continue an earlier run. A search needs about 2^32 tries, in
-// one thread per processor, and finds `factorySalt`.
+// Mines the salt that gives the factory an address with four leading zero bytes: `npm run mine -w
+// contracts`. With `-- --from COUNT`, the search starts at the salt COUNT, for example to continue
+// an earlier run. A search needs about 2^32 tries, in one thread per processor. Every search from 0
+// finds the same salt, `factorySalt`, because it tries all salts in ascending order.
 
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import type { Hex } from "viem";
+import { createKeccak } from "hash-wasm";
+import { concat, type Hex, hexToBytes, keccak256, numberToHex } from "viem";
 import { build, readArtifact } from "../build.ts";
 import { create2Address } from "../deploy.ts";
-import { newSearch, saltOf } from "./search.ts";
+import { deterministicDeployer } from "../deployer.ts";
 
 const chunk = 1 << 16;
 const reportEveryMs = 10_000;
-
-if (isMainThread) await mine();
-else await work(workerData as Hex);
-
-/**
- * Runs a worker thread, which receives the first salt of a chunk. Responds with the chunk's lowest
- * salt whose address starts with four zero bytes, or with undefined.
- */
-async function work(creationCode: Hex): Promise<void> {
-  const search = await newSearch(creationCode);
-  parentPort!.on("message", (from: number) => parentPort!.postMessage(search(from, from + chunk)));
-}
 
 async function mine(): Promise<void> {
   const { values } = parseArgs({ options: { from: { type: "string", default: "0" } } });
@@ -56,4 +47,49 @@ async function mine(): Promise<void> {
   const salt = saltOf(lowest);
   console.log(`count ${lowest}, ${rate()}`);
   console.log(`salt ${salt}: the factory is at ${create2Address(creationCode, salt)}`);
+}
+
+/**
+ * Runs a worker thread, which receives the first salt of a chunk. Responds with the chunk's lowest
+ * salt whose address starts with four zero bytes, or with undefined.
+ */
+async function work(creationCode: Hex): Promise<void> {
+  const search = await newSearch(creationCode);
+  parentPort!.on("message", (from: number) => parentPort!.postMessage(search(from, from + chunk)));
+}
+
+/** The salt as the deterministic deployer expects it: 32 bytes. */
+export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
+
+/**
+ * Returns a function that derives a salt from each count in a range, and tries the salt. The range
+ * is from `from` up to, but not including, `to`. Counts are at most 2^53. The function returns the
+ * lowest count whose salt gives an address with four leading zero bytes.
+ */
+export async function newSearch(
+  creationCode: Hex,
+): Promise<(from: number, to: number) => number | undefined> {
+  const keccak = await createKeccak(256);
+  // EIP-1014: 0xff, deployer, salt, hash of the creation code.
+  const preimage = hexToBytes(
+    concat(["0xff", deterministicDeployer.address, saltOf(0), keccak256(creationCode)]),
+  );
+  const view = new DataView(preimage.buffer);
+  const countAt = 1 + 20 + 24;
+  return (from, to) => {
+    for (let count = from; count < to; count++) {
+      view.setUint32(countAt, Math.floor(count / 2 ** 32));
+      view.setUint32(countAt + 4, count % 2 ** 32);
+      const hash = keccak.init().update(preimage).digest("binary");
+      // The address begins at byte 12.
+      if (hash[12] === 0 && hash[13] === 0 && hash[14] === 0 && hash[15] === 0) return count;
+    }
+    return undefined;
+  };
+}
+
+// Compares paths, because `import.meta.main` is false in a program that scripts/run.js imports.
+if (resolve(process.argv[1] ?? "") === import.meta.filename) {
+  if (isMainThread) await mine();
+  else await work(workerData as Hex);
 }
