@@ -44,7 +44,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   "service/http/status/status.ts": "two routes of the API",
   "service/launch/admin.ts": "an operator's commands, as in each room",
   "service/main.ts": "the program",
-  "service/store/mend.ts": "SQL of the table of records, which only its room may use",
   "service/store/sqlite/checkpoint-worker.ts": "the entry of a thread",
   "service/store/sqlite/read-worker.ts": "the entry of a thread",
   "service/store/sqlite/statement-worker.ts": "the entry of a thread",

@@ -14,7 +14,7 @@ import { freePort } from "executable-address-contracts/anvil";
 import { untilPrinted } from "../scripts/child-process.ts";
 import { onlyLong } from "../scripts/long.ts";
 import { openStore } from "./roles/open-store.ts";
-import { OtherFactoryError, requireOwnRecords } from "./store/own-factory.ts";
+import { OtherFactoryError, requireOwnRecords } from "./store/record.ts";
 import { newIntent, token } from "./testing/app.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "main-"));

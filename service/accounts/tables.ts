@@ -3,7 +3,7 @@
 // `auth_` tables. Only files in sign-in/ use these tables.
 
 import { type Generated, sql } from "kysely";
-import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
+import type { Dialect, TableStatement } from "../store/tables.ts";
 
 declare module "../store/tables.ts" {
   interface Tables {

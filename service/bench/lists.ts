@@ -7,8 +7,7 @@
 import { type Kysely, sql } from "kysely";
 import { listEvents } from "../events/list.ts";
 import { type AddressQuery, type Cursor, listAddresses } from "../events/list-addresses.ts";
-import type { Dialect } from "../store/dialect.ts";
-import type { Tables } from "../store/tables.ts";
+import type { Dialect, Tables } from "../store/tables.ts";
 import { openEmptyStore } from "../testing/empty-store.ts";
 import { median } from "../testing/median.ts";
 

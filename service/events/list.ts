@@ -3,8 +3,7 @@
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { dayMs } from "../flow/days.ts";
-import { prune } from "../store/prune.ts";
-import { statementRows } from "../store/statement-rows.ts";
+import { prune, statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 
 export const eventRetentionMs = 30 * dayMs;

@@ -2,8 +2,7 @@
 // Times are Unix milliseconds. A block number is on the chain in the row's `chain_id`.
 
 import { type Generated, sql } from "kysely";
-import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
-import { referenceStatements } from "../store/tables.ts";
+import { type Dialect, referenceStatements, type TableStatement } from "../store/tables.ts";
 
 declare module "../store/tables.ts" {
   interface Tables {

@@ -11,7 +11,7 @@ import type { AddressOf, MovedElsewhere } from "../events/elsewhere/amounts.ts";
 import { hourSeconds } from "../flow/days.ts";
 import { limitLogs } from "../flow/log-limit.ts";
 import { together, togetherBy } from "../flow/together.ts";
-import { keccak } from "../store/keccak.ts";
+import { keccak } from "../store/record.ts";
 import { statementRows } from "../store/statement-rows.ts";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";

@@ -11,7 +11,7 @@ import { openEndpoints } from "../chain/rpc/endpoint.ts";
 import { followHeads } from "../chain/rpc/heads-by-websocket.ts";
 import { lowerAddress } from "../flow/lower-address.ts";
 import { sleepUnref } from "../flow/wait.ts";
-import { keccak } from "../store/keccak.ts";
+import { keccak } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { openEventLog } from "./events/log.ts";
 import { countEvents } from "./events/metrics.ts";

@@ -2,7 +2,7 @@
 // effect.
 
 import { type Generated, sql } from "kysely";
-import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
+import type { Dialect, TableStatement } from "../store/tables.ts";
 
 /**
  * The kind of transaction that uses a nonce. `return` is a recovery of one reported token

@@ -1,7 +1,7 @@
 // The table of anchors. An anchor is a block up to which a chain was read.
 
 import { sql } from "kysely";
-import type { TableStatement } from "../store/dialect.ts";
+import type { TableStatement } from "../store/tables.ts";
 
 declare module "../store/tables.ts" {
   interface Tables {

@@ -38,7 +38,7 @@ export type Parts = {
    * The factory's address in EIP-55 form. All chains and all records in the store use this factory.
    */
   factory: Hex;
-  /** The Keccak-256 function that is passed to the library (store/keccak.ts). */
+  /** The Keccak-256 function that is passed to the library (store/record.ts). */
   keccak: (bytes: Uint8Array) => Uint8Array;
   /**
    * The base URL at which clients reach the service, without `/v1` and without a trailing slash.

@@ -5,8 +5,7 @@
 import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { sql } from "kysely";
 import { findCreated, findNewestSeq } from "../store/find-records.ts";
-import { mendTerms } from "../store/mend.ts";
-import { ownFactory } from "../store/own-factory.ts";
+import { mendTerms, ownFactory } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
 /** The maximum number of records to read or save simultaneously. */

@@ -9,7 +9,7 @@ import { openStatusReader, type StatusReader } from "../chain/status/reader.ts";
 import type { Config } from "../config.ts";
 import { type ChainLoop, openChainLoop } from "../follow/loop.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
-import { ownFactory, requireOwnRecords } from "../store/own-factory.ts";
+import { ownFactory, requireOwnRecords } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 
 export type RoleParts = {

@@ -4,9 +4,8 @@
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { inGroups } from "../flow/groups.ts";
-import type { Dialect } from "./dialect.ts";
 import { statementRows } from "./statement-rows.ts";
-import type { Tables } from "./tables.ts";
+import type { Dialect, Tables } from "./tables.ts";
 
 /**
  * The maximum number of addresses per statement. On SQLite, other statements must wait until this

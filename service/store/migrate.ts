@@ -7,9 +7,8 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
-import type { Dialect, TableStatement } from "./dialect.ts";
 import { saveFunctions } from "./save-functions.ts";
-import { statements, type Tables } from "./tables.ts";
+import { type Dialect, statements, type TableStatement, type Tables } from "./tables.ts";
 
 /** The statements that create the tables of each folder, in order. */
 export type Rooms = Record<string, { statements(dialect: Dialect): TableStatement[] }>;

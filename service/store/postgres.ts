@@ -17,8 +17,7 @@ import { type Together, together } from "../flow/together.ts";
 import { withTimeout } from "../flow/wait.ts";
 import { deriveColumns, foldReference } from "./columns.ts";
 import { lockNotAvailable, migrate, type Rooms } from "./migrate.ts";
-import { ownFactory } from "./own-factory.ts";
-import { storedRecordJson } from "./record.ts";
+import { ownFactory, storedRecordJson } from "./record.ts";
 import {
   type CorruptError,
   type KeyedQuery,

@@ -1,19 +1,36 @@
-// Decodes, verifies, and serializes records. A record is valid only if its terms are canonical and
-// its address is derived from its terms. A create request and a lookup return the same JSON text,
-// byte for byte.
+// Verifies, serializes, and repairs records. A record is valid only if its terms are canonical and
+// its address is derived from its terms, with the factory of this version. A create request and a
+// lookup return the same JSON text, byte for byte.
 
 import {
   decodeTerms,
   deriveAddress,
+  factoryAddress,
   formatAddress,
   type Hex,
   type Intent,
   type Keccak,
 } from "executable-address";
-import { CorruptError } from "./store.ts";
+import { createKeccak } from "hash-wasm";
+import { deriveColumns } from "./columns.ts";
+import { CorruptError, type Store } from "./store.ts";
 
 /** `keccak` is the library's implementation by default. */
 export type DecodeParts = { factory: Hex; keccak?: Keccak };
+
+const hasher = await createKeccak(256);
+
+/**
+ * Computes Keccak-256 in WebAssembly, for the library. All callers share one hasher. Sharing is
+ * safe because each call is synchronous and resets the hasher.
+ */
+export const keccak: Keccak = (bytes) => hasher.init().update(bytes).digest("binary");
+
+/**
+ * The only factory that this version of the service supports. New addresses, stored records, and
+ * transactions use this factory.
+ */
+export const ownFactory = { factory: factoryAddress, keccak } satisfies DecodeParts;
 
 /**
  * Verifies a record, and returns its intent.
@@ -73,4 +90,48 @@ export function storedRecordJson(
   parts: DecodeParts,
 ): string {
   return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
+}
+
+/**
+ * Replaces the corrupt terms of `address` (20 bytes). The caller must have verified that the new
+ * `terms` derive the address.
+ */
+export async function mendTerms(
+  { db }: Pick<Store, "db">,
+  address: Uint8Array,
+  terms: Uint8Array,
+): Promise<void> {
+  const { chainId, expirationSeconds, ...columns } = deriveColumns(terms);
+  await db
+    .updateTable("records")
+    .set({ ...columns, terms, chain_id: chainId, expires_at: expirationSeconds })
+    .where("address", "=", address)
+    .execute();
+}
+
+/** Thrown if the addresses in the database were derived with the factory of another version. */
+export class OtherFactoryError extends Error {
+  override name = "OtherFactoryError";
+}
+
+/**
+ * The number of records that are compared with the factory. A single record would not be enough,
+ * because it could be corrupt.
+ */
+const samples = 8;
+
+/**
+ * Rejects a database whose addresses were derived with another factory. All lookups in such a
+ * database would fail, because its terms have other addresses with this factory.
+ *
+ * @throws {OtherFactoryError} if there are records, and none of the first few matches this factory
+ */
+export async function requireOwnRecords({ db }: Store): Promise<void> {
+  const rows = await db.selectFrom("records").select(["address", "terms"]).limit(samples).execute();
+  const isOwn = (row: (typeof rows)[0]) =>
+    Buffer.compare(row.address, deriveAddress(row.terms, ownFactory)) === 0;
+  if (rows.length === 0 || rows.some(isOwn)) return;
+  throw new OtherFactoryError(
+    `contains addresses of a different factory; this version uses the factory ${factoryAddress}`,
+  );
 }

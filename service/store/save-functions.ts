@@ -8,7 +8,7 @@
 // round trips would block all other servers.
 
 import { sql } from "kysely";
-import type { Dialect, TableStatement } from "./dialect.ts";
+import type { Dialect, TableStatement } from "./tables.ts";
 
 /**
  * The ID of the advisory lock. Only the functions `save_records` and `save_named_records` use this

@@ -4,20 +4,31 @@
 // own connections. A thread starts when it is first needed. Only writers wait for each other.
 // - write-worker.ts commits new records.
 // - read-worker.ts reads records for lookups.
-// - statement-worker.ts runs Kysely's statements.
+// - statement-worker.ts runs Kysely's statements. In the main thread, each commit would block all
+//   requests until the commit is on disk.
 // - checkpoint-worker.ts copies the write-ahead log into the file.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type Database from "better-sqlite3";
-import { Kysely, SqliteDialect } from "kysely";
+import { Worker } from "node:worker_threads";
+import Database from "better-sqlite3";
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  SqliteAdapter,
+  SqliteDialect,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
 import { type Together, together } from "../flow/together.ts";
 import { migrate, type Rooms } from "./migrate.ts";
 import { notServed } from "./record.ts";
 import { connect, makePrivateFile } from "./sqlite/connect.ts";
-import { sqliteDialect } from "./sqlite/dialect.ts";
 import type { ReadAnswer } from "./sqlite/read-worker.ts";
-import { startThread } from "./sqlite/thread.ts";
+import type { BoundStatement, StatementOutcome } from "./sqlite/statement-worker.ts";
 import type { WriteAnswer } from "./sqlite/write-worker.ts";
 import {
   type CorruptError,
@@ -247,4 +258,161 @@ function recordWriter(file: string): RecordWriter {
 function isFatal(code: string): boolean {
   if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the log's index
   return code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
+}
+
+/**
+ * Returns the Kysely dialect, whose statements run in a separate thread (statement-worker.ts). The
+ * dialect has a single connection, so other statements wait while a transaction is open.
+ * A transaction takes the write lock when it begins. Otherwise, the thread that saves records could
+ * commit between the transaction's first read and first write. The write would then fail
+ * (SQLITE_BUSY_SNAPSHOT).
+ *
+ * @param onEnd called once, when the thread ends or fails
+ */
+export function sqliteDialect(file: string, onEnd: (cause: Error) => void): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createDriver: () => openDriver(file, onEnd),
+  };
+}
+
+function openDriver(file: string, onEnd: (cause: Error) => void): Driver {
+  const module = new URL("./sqlite/statement-worker.ts", import.meta.url);
+  const thread: Thread<BoundStatement, StatementOutcome> = startThread(module, {
+    ...{ file, name: "statement", onEnd },
+  });
+  const run = (sql: string) => async (connection: DatabaseConnection) => {
+    await connection.executeQuery(CompiledQuery.raw(sql));
+  };
+  return {
+    init: async () => {},
+    acquireConnection: async () => connectionTo(thread),
+    beginTransaction: run("begin immediate"),
+    commitTransaction: run("commit"),
+    rollbackTransaction: run("rollback"),
+    releaseConnection: async () => {},
+    destroy: () => thread.stop(),
+  };
+}
+
+function connectionTo(thread: Thread<BoundStatement, StatementOutcome>): DatabaseConnection {
+  return {
+    async executeQuery<Result>({ sql, parameters }: CompiledQuery) {
+      const outcome = await thread.ask({ sql, parameters: parameters.map(alone) });
+      if (outcome.kind === "error") throw outcome.error;
+      if (outcome.kind === "sqlite_error") {
+        throw new Database.SqliteError(outcome.message, outcome.code);
+      }
+      if (outcome.kind === "rows") return { rows: outcome.rows.map(withBuffers) as Result[] };
+      const { changes, lastInsertRowid } = outcome;
+      return { numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid), rows: [] };
+    },
+    streamQuery() {
+      throw new Error("statements on SQLite are not streamed");
+    },
+  };
+}
+
+/**
+ * Copies a Buffer that is part of a larger memory block. Without the copy, the whole block would be
+ * sent to the thread.
+ */
+function alone(value: unknown): unknown {
+  const isPart = value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;
+  return isPart ? new Uint8Array(value) : value;
+}
+
+/**
+ * Converts each Uint8Array of a row to a Buffer. A Buffer that is sent to another thread arrives as
+ * a Uint8Array.
+ */
+function withBuffers(row: Record<string, unknown>): Record<string, unknown> {
+  for (const name in row) {
+    const value = row[name];
+    if (value instanceof Uint8Array) {
+      row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    }
+  }
+  return row;
+}
+
+type Thread<Message, Answer> = {
+  /** Starts the thread now. Without this call, the thread starts with the first message. */
+  start(): void;
+  /**
+   * Sends a message and returns its answer.
+   *
+   * @throws {UnavailableError} after the thread has ended
+   */
+  ask(message: Message): Promise<Answer>;
+  /** Stops the thread after it has answered all earlier messages. */
+  stop(): Promise<void>;
+};
+
+type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown): void };
+
+/**
+ * Starts a thread with its own connection to the SQLite file. The thread answers messages in order,
+ * and can answer several messages together.
+ *
+ * @param module the thread's module. The module must handle messages and `"stop"`, and must post
+ *   its answers in arrays.
+ * @param name the thread's name in error messages, such as "writing"
+ * @param onEnd called once, when the thread ends or fails
+ */
+export function startThread<Message, Answer>(
+  module: URL,
+  { file, name, onEnd = () => {} }: { file: string; name: string; onEnd?: (cause: Error) => void },
+): Thread<Message, Answer> {
+  const waiting: Waiting<Answer>[] = [];
+  const ended = Promise.withResolvers<void>();
+  let worker: Worker | undefined;
+  let end: UnavailableError | undefined;
+
+  const endBy = (cause?: unknown) => {
+    if (end) return;
+    end = new UnavailableError(`the ${name} thread has ended${cause ? `: ${cause}` : ""}`, {
+      cause,
+    });
+    onEnd(end);
+  };
+  const startWorker = (): Worker => {
+    const started = new Worker(module, {
+      workerData: { file },
+      execArgv: [], // workers do not support all options of Node
+    });
+    started.on("message", (answers: Answer[]) => {
+      for (const answer of answers) waiting.shift()?.resolve(answer);
+      if (waiting.length === 0) started.unref();
+    });
+    started.on("error", endBy);
+    started.unref(); // must be called after `on`, which undoes `unref`
+    started.once("exit", () => {
+      endBy();
+      for (const { reject } of waiting.splice(0)) reject(end);
+      ended.resolve();
+    });
+    return started;
+  };
+
+  return {
+    start() {
+      worker ??= startWorker();
+    },
+    async ask(message) {
+      if (end) throw end;
+      worker ??= startWorker();
+      worker.postMessage(message);
+      worker.ref(); // so that the process does not end before the answer
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+    },
+    async stop() {
+      if (!worker) return endBy();
+      worker.ref();
+      worker.postMessage("stop");
+      await ended.promise;
+    },
+  };
 }

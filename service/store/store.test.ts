@@ -17,9 +17,8 @@ import { type openStore, rooms } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { deriveColumns } from "./columns.ts";
 import { findCreated, findNewestSeq } from "./find-records.ts";
-import { mendTerms } from "./mend.ts";
 import { openPostgres } from "./postgres.ts";
-import { causeOf } from "./record.ts";
+import { causeOf, mendTerms } from "./record.ts";
 import { openSqlite } from "./sqlite.ts";
 import { CorruptError, type NewRecord, type Store } from "./store.ts";
 

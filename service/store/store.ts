@@ -2,8 +2,7 @@
 // these guarantees.
 
 import type { Kysely } from "kysely";
-import type { Dialect } from "./dialect.ts";
-import type { Tables } from "./tables.ts";
+import type { Dialect, Tables } from "./tables.ts";
 
 /**
  * A record to save for an account. `address` has 20 bytes, `terms` is the encoded intent, and

@@ -1,8 +1,16 @@
 // The tables of records, their owners, and their references. Each other folder declares its tables
-// in its own tables.ts, which extends `Tables`. Times are Unix milliseconds.
+// in its own tables.ts, which extends `Tables`. Times are Unix milliseconds. `Bytes` is the only
+// column type that differs between the two SQL dialects.
 
-import { type Generated, sql } from "kysely";
-import type { Bytes, Dialect, TableStatement } from "./dialect.ts";
+import { type Generated, type RawBuilder, sql } from "kysely";
+
+export type Dialect = "sqlite" | "postgres";
+
+/** A column of bytes: `blob` on SQLite, and `bytea` on PostgreSQL. Queries return a Buffer. */
+export type Bytes = Uint8Array;
+
+/** A statement of a migration, which creates or changes a table, an index, or a function. */
+export type TableStatement = RawBuilder<unknown>;
 
 /** Each account ID begins with this prefix. */
 export const accountIdPrefix = "acc_";

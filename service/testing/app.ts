@@ -21,7 +21,7 @@ import { defaultLimits, type Limits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Parts } from "../http/parts.ts";
 import { openStore } from "../roles/open-store.ts";
-import { keccak } from "../store/keccak.ts";
+import { keccak } from "../store/record.ts";
 
 export const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 /** A token that is listed as a look-alike of {@link token}. */

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../roles/open-store.ts";
-import type { Dialect } from "../store/dialect.ts";
+import type { Dialect } from "../store/tables.ts";
 import { startPostgres } from "./postgres.ts";
 
 export type EmptyStore = Awaited<ReturnType<typeof openEmptyStore>>;

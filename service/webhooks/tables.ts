@@ -2,7 +2,7 @@
 // delivery. Times are Unix milliseconds.
 
 import { type Generated, sql } from "kysely";
-import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
+import type { Dialect, TableStatement } from "../store/tables.ts";
 import type { Lane } from "./lanes.ts";
 
 declare module "../store/tables.ts" {

@@ -13,7 +13,7 @@ import type { Fence } from "../../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../../executor/ledger/ledger.ts";
 import { saveAnchor } from "../../follow/anchors.ts";
 import type { Payment } from "../../follow/payment.ts";
-import { keccak } from "../../store/keccak.ts";
+import { keccak } from "../../store/record.ts";
 import type { Store } from "../../store/store.ts";
 import { observedChainOf } from "../../testing/app-on-chain.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";

@@ -9,7 +9,6 @@ import { findTokensOf } from "../../events/misdirected.ts";
 import { searchOpenRecords } from "../../events/open-records.ts";
 import { isBlockAwaited } from "../../events/watches.ts";
 import { findAnchor } from "../../follow/anchors.ts";
-import type { Dialect } from "../../store/dialect.ts";
 import {
   findCreated,
   findNewestSeq,
@@ -18,7 +17,7 @@ import {
   findRequestedTokens,
   matchAddresses,
 } from "../../store/find-records.ts";
-import type { Tables } from "../../store/tables.ts";
+import type { Dialect, Tables } from "../../store/tables.ts";
 import * as detected from "./detected.ts";
 import * as due from "./due.ts";
 import * as jobs from "./jobs.ts";

@@ -19,7 +19,7 @@ import { toHex } from "viem";
 import { parseChains } from "../../chain/chains.ts";
 import { startObserver } from "../../events/observe.ts";
 import { findAnchor } from "../../follow/anchors.ts";
-import { keccak } from "../../store/keccak.ts";
+import { keccak } from "../../store/record.ts";
 import { chainsOf, startApp } from "../../testing/app.ts";
 import { recoverData, startWorld } from "../../testing/chain/world.ts";
 import { saveRecords, until } from "../../testing/executor/anvil-world.ts";

@@ -16,7 +16,7 @@ import { ensureReferenceKeys } from "../../accounts/reference-keys.ts";
 import { markWatches } from "../../events/mark.ts";
 import { observe } from "../../events/observe.ts";
 import { saveAnchor } from "../../follow/anchors.ts";
-import { keccak } from "../../store/keccak.ts";
+import { keccak } from "../../store/record.ts";
 import { listen, startApp } from "../../testing/app.ts";
 import { chainsAt, observedChainOf } from "../../testing/app-on-chain.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";

@@ -3,8 +3,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { ownFactory } from "../own-factory.ts";
-import { causeOf, storedRecordJson } from "../record.ts";
+import { causeOf, ownFactory, storedRecordJson } from "../record.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
 import { connect } from "./connect.ts";
 

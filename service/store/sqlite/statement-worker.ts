@@ -1,4 +1,4 @@
-// Runs Kysely's statements on SQLite in a separate thread, one after the other (dialect.ts).
+// Runs Kysely's statements on SQLite in a separate thread, one after the other (../sqlite.ts).
 
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
@@ -6,7 +6,7 @@ import { connect, retryWhileLocked, sleep } from "./connect.ts";
 
 export type BoundStatement = { sql: string; parameters: unknown[] };
 
-export type Row = Record<string, unknown>;
+type Row = Record<string, unknown>;
 
 export type StatementOutcome =
   | { kind: "rows"; rows: Row[] }

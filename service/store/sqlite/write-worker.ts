@@ -2,7 +2,7 @@
 // thread processes the next requests in the meantime. With this thread, the service handles 6 % to
 // 25 % more create requests per second (bench/http.ts, row "no writing thread"). The separate
 // thread also prevents a deadlock. The main thread could otherwise block while it waits for the
-// write lock. Then nothing would continue the transaction that holds the lock (dialect.ts).
+// write lock. Then nothing would continue the transaction that holds the lock (../sqlite.ts).
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";

@@ -2,7 +2,7 @@
 
 import { type Kysely, sql } from "kysely";
 import { eventRetentionMs, otherChainOf } from "../../events/list.ts";
-import { prune } from "../../store/prune.ts";
+import { prune } from "../../store/statement-rows.ts";
 import type { Tables } from "../../store/tables.ts";
 
 /**

@@ -12,7 +12,7 @@ import { openExecutorClient } from "../../../executor/client.ts";
 import { dropJob } from "../../../executor/ledger/jobs.ts";
 import type { Fence } from "../../../executor/ledger/lease.ts";
 import { openLedger } from "../../../executor/ledger/ledger.ts";
-import { keccak } from "../../../store/keccak.ts";
+import { keccak } from "../../../store/record.ts";
 import { paymentTo } from "../../payments.ts";
 import { accounts, chains, largeCount, sender } from "../account.ts";
 import { hexOf, type Operations, someAddresses, statusOf, type World } from "./world.ts";

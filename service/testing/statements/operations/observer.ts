@@ -28,7 +28,7 @@ import {
 } from "../../../events/watches.ts";
 import { findAnchor, saveAnchor } from "../../../follow/anchors.ts";
 import { openChainLoop } from "../../../follow/loop.ts";
-import { keccak } from "../../../store/keccak.ts";
+import { keccak } from "../../../store/record.ts";
 import type { Store } from "../../../store/store.ts";
 import { enqueue } from "../../../webhooks/deliveries/enqueue.ts";
 import { accounts, chains, sender } from "../account.ts";

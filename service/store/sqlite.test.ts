@@ -1,6 +1,6 @@
 // Runs the same tests with our dialect and with Kysely's own SQLite dialect. Our dialect runs
 // statements in a separate thread. Also tests that statements in the separate thread do not delay
-// other work.
+// other work, and tests the other threads.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -14,15 +14,15 @@ import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { CompiledQuery, type Dialect, Kysely, SqliteDialect, sql } from "kysely";
-import { openStore } from "../../roles/open-store.ts";
-import { type Store, UnavailableError } from "../store.ts";
-import { connect } from "./connect.ts";
-import { sqliteDialect } from "./dialect.ts";
+import { openStore } from "../roles/open-store.ts";
+import { connect } from "./sqlite/connect.ts";
+import { recordReader, sqliteDialect, startThread } from "./sqlite.ts";
+import { type Store, UnavailableError } from "./store.ts";
 
 type Row = { id?: number; bytes: Uint8Array; number: number | null; text: string };
 type Tables = { rows: Row };
 
-const directory = mkdtempSync(join(tmpdir(), "dialect-"));
+const directory = mkdtempSync(join(tmpdir(), "sqlite-"));
 after(() => rmSync(directory, { recursive: true }));
 
 const dialects: Record<string, (file: string) => Dialect> = {
@@ -200,7 +200,7 @@ describe("the thread that runs SQL statements", () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "program-")) };
     const program = `
       import { CompiledQuery } from "kysely";
-      import { openStore } from "${import.meta.resolve("../../roles/open-store.ts")}";
+      import { openStore } from "${import.meta.resolve("../roles/open-store.ts")}";
       const store = await openStore(${JSON.stringify(config)});
       await store.db.executeQuery(CompiledQuery.raw(${JSON.stringify(long)}));
       console.log("answered");`;
@@ -212,4 +212,76 @@ describe("the thread that runs SQL statements", () => {
     assert.equal(stdout, "answered\n");
     await store.close();
   });
+});
+
+describe("the thread that writes records", () => {
+  test("does not keep a program alive", async () => {
+    const config = { dataDirectory: mkdtempSync(join(directory, "writer-")) };
+    const program = `
+      import { openStore } from "${import.meta.resolve("../roles/open-store.ts")}";
+      await openStore(${JSON.stringify(config)});`;
+    const run = promisify(execFile);
+    const args = ["--input-type=module", "--eval", program];
+    await assert.doesNotReject(run(process.execPath, args, { timeout: 20_000 }));
+  });
+});
+
+test("a failed lookup of a record throws `UnavailableError` with SQLite's error", async () => {
+  const file = join(directory, "reader.db");
+  const database = new Database(file);
+  database.exec("create table records (address blob primary key, terms blob)");
+  const reader = recordReader(file);
+  const address = new Uint8Array(20);
+  assert.equal(await reader.find(address), undefined);
+  database.exec("drop table records");
+  await assert.rejects(reader.find(address), {
+    name: "UnavailableError",
+    message: "not read: SQLITE_ERROR: no such table: records",
+  });
+  await reader.stop();
+  database.close();
+});
+
+/** The source code of a thread that doubles each number, and throws an error for 0. */
+const source = `
+  import { parentPort } from "node:worker_threads";
+  parentPort.on("message", (message) => {
+    if (message === "stop") return parentPort.close();
+    if (message === 0) throw new Error("a fault");
+    parentPort.postMessage([2 * message]);
+  });`;
+const module = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
+const start = (onEnd = (_cause: Error) => {}) =>
+  startThread<number, number>(module, { file: "", name: "doubling", onEnd });
+
+test("a failed thread rejects pending and later messages", async () => {
+  const ends: Error[] = [];
+  const thread = start((cause) => ends.push(cause));
+  const asked = await Promise.allSettled([thread.ask(1), thread.ask(0), thread.ask(2)]);
+  assert.deepEqual(asked[0], { status: "fulfilled", value: 2 });
+  for (const each of asked.slice(1)) {
+    assert.ok(each.status === "rejected" && each.reason instanceof UnavailableError);
+    assert.match(each.reason.message, /the doubling thread has ended: Error: a fault/);
+  }
+  await assert.rejects(thread.ask(3), UnavailableError);
+  await thread.stop();
+  assert.equal(ends.length, 1);
+});
+
+test("a thread answers in order, and answers every message before it stops", async () => {
+  const thread = start();
+  const answers = [1, 2, 3].map((number) => thread.ask(number));
+  await Promise.all([thread.stop(), thread.stop()]);
+  assert.deepEqual(await Promise.all(answers), [2, 4, 6]);
+});
+
+test("a worker thread does not start before it gets a message", async () => {
+  const ends: Error[] = [];
+  const thread = startThread(new URL("data:text/javascript,throw new Error('it has started')"), {
+    ...{ file: "", name: "idle" },
+    onEnd: (cause) => ends.push(cause),
+  });
+  await thread.stop();
+  assert.deepEqual(ends.map(String), ["UnavailableError: the idle thread has ended"]);
+  await assert.rejects(thread.ask(1), UnavailableError);
 });
