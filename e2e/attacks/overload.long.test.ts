@@ -159,7 +159,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
       if (isJudged) {
         // The test uses medians, because other processes can delay the slowest 1% of requests.
         // Exact limits are tested with a simulated clock in
-        // service/http/load/latency-limit.test.ts. Rejections also use processor time. So the test
+        // service/http/load/admission.test.ts. Rejections also use processor time. So the test
         // requires only half of the throughput at the peak, and allows twice as much processor time
         // per created address. A server that gets only a part of a processor is slower, so its
         // times are multiplied by this part (`freePart`).

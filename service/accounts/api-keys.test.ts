@@ -9,8 +9,7 @@ import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { createAccount, findCredentials } from "./account.ts";
 import { addApiKey, revokeApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
 import { bindClientId, rotateClientId } from "./client-ids.ts";
-import { digestCredential } from "./credentials.ts";
-import { type Holders, openHolders } from "./holders.ts";
+import { digestCredential, type Holders, openHolders } from "./credentials.ts";
 
 const rounds = 20;
 const actor = { atMs: 1_790_000_000_000 };

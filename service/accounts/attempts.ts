@@ -45,7 +45,7 @@ const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst:
 const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
 /**
  * Limits each network's attempts from browsers that have a cookie. The queue for known browsers
- * (http/dashboard/hashing.ts) has more places than `burst`, so one network's burst cannot fill the
+ * (http/dashboard/sign-in.ts) has more places than `burst`, so one network's burst cannot fill the
  * queue.
  */
 const perDeviceNetwork: Policy = {
@@ -64,7 +64,7 @@ type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
  * is allowed. Otherwise, `waitMs` is the time until the next attempt is allowed, in milliseconds.
  *
  * Even an allowed attempt may have to wait in a queue before its password is hashed. Known and
- * unknown browsers have separate queues (http/dashboard/hashing.ts). `isKnown` is true if the
+ * unknown browsers have separate queues (http/dashboard/sign-in.ts). `isKnown` is true if the
  * browser has a valid cookie and the limits for cookies allow the attempt. In the queue for known
  * browsers, accounts take turns, so `turnOf` is the account's email. In the queue for unknown
  * browsers, networks take turns, so `turnOf` is the client's network.

@@ -3,7 +3,7 @@
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
-import { type Holders, openHolders } from "./holders.ts";
+import { type Holders, openHolders } from "./credentials.ts";
 import { type Limiter, memoryLimiter, postgresLimiter, withLocalFallback } from "./limits.ts";
 import { ensureSecret } from "./secret.ts";
 import { openSignIn, type SignIn } from "./sign-in/sign-in.ts";

@@ -29,9 +29,8 @@ import { answerClientError, answerError } from "./refuse.ts";
 import { allowedMethods, mount, type Route, refuseUnknownPath } from "./routes.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
-import { openStatuses, type Statuses } from "./status/read.ts";
 import { sent } from "./status/sent.ts";
-import { returns, status } from "./status/status.ts";
+import { openStatuses, returns, type Statuses, status } from "./status/status.ts";
 import { openWebhooks, type WebhookHandlers } from "./webhooks/webhooks.ts";
 
 /**

@@ -20,7 +20,7 @@ import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * `isBound` and `mayName` are settings of a client ID (accounts/holders.ts). For a request with
+ * `isBound` and `mayName` are settings of a client ID (accounts/credentials.ts). For a request with
  * an API key, `isBound` is always false, and `mayName` is always true.
  */
 type Caller = { accountId: string; kind: CredentialKind; isBound: boolean; mayName: boolean };

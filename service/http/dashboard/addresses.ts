@@ -15,7 +15,7 @@ import { foundText, jsonType, toRefusal } from "../errors.ts";
 import { parseInput } from "../input.ts";
 import { listInput, type ShowPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
-import type { Statuses } from "../status/read.ts";
+import type { Statuses } from "../status/status.ts";
 import type { FoundStatus } from "./answers.ts";
 
 /** `address` is an address or the beginning of an address, in uppercase or lowercase. */

@@ -20,15 +20,13 @@ import { type Operation, type OperationId, operations, toUrl } from "../openapi/
 import { findLocalNode } from "../pages/local-node.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
-import type { Statuses } from "../status/read.ts";
+import type { Statuses } from "../status/status.ts";
 import { chooseDepth, openWebhooks } from "../webhooks/webhooks.ts";
-import { mountAccount, showAccount } from "./account.ts";
+import { mountAccount, mountMoney, mountSessions, showAccount } from "./account.ts";
 import { type Intents, mountAddresses, mountStatuses } from "./addresses.ts";
 import type * as Answers from "./answers.ts";
 import { mountCredentials } from "./credentials.ts";
-import { mountMoney } from "./money.ts";
 import { mountOrigins } from "./origins.ts";
-import { mountSessions } from "./sessions.ts";
 import { mountSignIn } from "./sign-in.ts";
 
 declare module "fastify" {

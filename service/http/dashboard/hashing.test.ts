@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { describe, test } from "node:test";
-import { openHashing } from "./hashing.ts";
+import { openHashing } from "./sign-in.ts";
 
 /**
  * Opens the hashing queue with simulated hash computations. Each function in `ends` completes one

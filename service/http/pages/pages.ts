@@ -15,7 +15,7 @@ import { isKnown } from "../headers.ts";
 import { limitPending } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { unknownPath } from "../routes.ts";
-import type { Statuses } from "../status/read.ts";
+import type { Statuses } from "../status/status.ts";
 import { findLocalNode } from "./local-node.ts";
 import { type FindPreview, openPreviews } from "./preview.ts";
 

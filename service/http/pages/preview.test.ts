@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { chainParts, startApp, type TestApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord } from "../../testing/app-on-chain.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";
-import { openStatuses } from "../status/read.ts";
+import { openStatuses } from "../status/status.ts";
 import { openPreviews } from "./preview.ts";
 
 let world: World;

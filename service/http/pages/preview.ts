@@ -10,7 +10,7 @@ import { lowerAddress } from "../../flow/lower-address.ts";
 import { withTimeout } from "../../flow/wait.ts";
 import { findCreators } from "../../store/find-records.ts";
 import type { Parts } from "../parts.ts";
-import type { Statuses } from "../status/read.ts";
+import type { Statuses } from "../status/status.ts";
 import { labelsOf, requesterOf } from "./labels.ts";
 
 type PreviewParts = Pick<

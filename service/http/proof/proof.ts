@@ -15,7 +15,7 @@ import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
-import type { Statuses } from "../status/read.ts";
+import type { Statuses } from "../status/status.ts";
 
 export const proofInput = z.strictObject({
   block: z

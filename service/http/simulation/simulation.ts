@@ -14,7 +14,7 @@ import { limitPending } from "../load/admission.ts";
 import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import type { Statuses } from "../status/read.ts";
+import type { Statuses } from "../status/status.ts";
 
 export function simulation(parts: Parts, statuses: Statuses): Route {
   const { limits, metrics } = parts;

@@ -21,7 +21,7 @@ import { addressOf } from "../input.ts";
 import { defaultEventLimits, type EventLimits, eventLimitsWithin } from "../limits.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import type { Statuses } from "./read.ts";
+import type { Statuses } from "./status.ts";
 
 /** How long a client waits before it reconnects. */
 const reconnectMs = 2_000;

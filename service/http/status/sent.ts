@@ -25,7 +25,7 @@ import { limitPending } from "../load/admission.ts";
 import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import type { Statuses } from "./read.ts";
+import type { Statuses } from "./status.ts";
 
 /**
  * The time limit for each request to an endpoint. It is shorter than `requestTimeoutMs`, because a
