@@ -21,8 +21,8 @@ import {
   toQuantity,
 } from "executable-address/status";
 import { LRUCache } from "lru-cache";
-import { recalled } from "../flow/cache.ts";
 import { openGate } from "../flow/gate.ts";
+import { recalled } from "../flow/together.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused, ChainUnavailable } from "./rpc/json-rpc.ts";
 

@@ -14,7 +14,7 @@ import {
   transferOf,
 } from "executable-address/status";
 import { decodeAbiParameters, parseAbiParameters } from "viem/utils";
-import { min } from "../flow/bigint.ts";
+import { min } from "../flow/numbers.ts";
 import { sleepUnref } from "../flow/wait.ts";
 import { computeReturnGas, transactionGasMin, transferGasMax } from "./execution-gas.ts";
 import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";

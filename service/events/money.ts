@@ -7,7 +7,7 @@
 import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayOf } from "../flow/days.ts";
-import { upperMedian } from "../flow/median.ts";
+import { upperMedian } from "../flow/numbers.ts";
 import { statementRows } from "../store/statement-rows.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Cursor, listAddresses } from "./list-addresses.ts";

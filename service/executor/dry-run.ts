@@ -4,7 +4,7 @@
 import type { Hex } from "executable-address";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { once } from "../flow/cache.ts";
+import { once } from "../flow/together.ts";
 import { work } from "./jobs/work.ts";
 import type { JobUpdate } from "./ledger/jobs.ts";
 import { divideCost } from "./money/budgets.ts";

@@ -14,9 +14,9 @@ import { type BlockPace, openBlockPace } from "../chain/rpc/block-pace.ts";
 import { type Network, openNetwork } from "../chain/rpc/network.ts";
 import { openRelays, type Relays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";
-import { min } from "../flow/bigint.ts";
-import { once } from "../flow/cache.ts";
 import { dayOf } from "../flow/days.ts";
+import { min } from "../flow/numbers.ts";
+import { once } from "../flow/together.ts";
 import { type FollowMemory, openFollowMemory } from "../follow/memory.ts";
 import { sweep } from "../follow/sweep.ts";
 import {

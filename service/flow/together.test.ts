@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { together, togetherBy } from "./together.ts";
+import { once, recalled, together, togetherBy } from "./together.ts";
 
 describe("together", () => {
   test("rejects only the item for which `run` returns an error", async () => {
@@ -103,4 +103,25 @@ describe("togetherBy", () => {
       [10, "the group failed", "no 3", 40, "the group failed", 60],
     );
   });
+});
+
+test("once calls its function only once, and always returns the result or the error", async () => {
+  let reads = 0;
+  const read = once(async () => ++reads);
+  assert.equal(reads, 0);
+  assert.deepEqual(await Promise.all([read(), read()]), [1, 1]);
+  assert.equal(await read(), 1);
+  const fails = once(async () => {
+    throw new Error(`read ${++reads}`);
+  });
+  for (let i = 0; i < 2; i++) await assert.rejects(fails(), /read 2/);
+});
+
+test("recalled caches only the results that `isKept` accepts", async () => {
+  let reads = 0;
+  const recall = recalled<number>(10, (found) => found > 1);
+  const read = () => recall("key", async () => ++reads);
+  assert.deepEqual(await Promise.all([read(), read()]), [1, 1]);
+  assert.equal(await read(), 2);
+  assert.equal(await read(), 2);
 });

@@ -7,7 +7,7 @@ import { formatGwei, keccak256, parseTransaction } from "viem/utils";
 import type { ChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { type Block, quantity } from "../chain/rpc/json-rpc.ts";
 import { bumpFee, type Fee, type FeePolicy, suggestFee } from "../executor/money/fees.ts";
-import { min } from "../flow/bigint.ts";
+import { min } from "../flow/numbers.ts";
 import { describeSent, type Journal, type Sent, signedFor } from "./journal.ts";
 
 export type Signing = {

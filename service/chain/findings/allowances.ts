@@ -5,7 +5,7 @@ import { type Approval, approvalOf, encodeExecution, type Hex, toHex } from "exe
 import type { Finding } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
 import { hexToBigInt, size, sliceHex } from "viem/utils";
-import { min } from "../../flow/bigint.ts";
+import { min } from "../../flow/numbers.ts";
 import { encodeViewCall, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { callGas } from "../simulation/meter.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";

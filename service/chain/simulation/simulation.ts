@@ -21,12 +21,11 @@ import {
   transferTopic,
 } from "executable-address/status";
 import { getAddress, hexToBigInt, isAddressEqual, isHex, size, sliceHex } from "viem/utils";
-import { recalled } from "../../flow/cache.ts";
 import { openGate } from "../../flow/gate.ts";
+import { recalled } from "../../flow/together.ts";
 import { withTimeout } from "../../flow/wait.ts";
 import type { Token } from "../chains.ts";
-import type { ChainRpc } from "../rpc/chain-rpc.ts";
-import { askAt, callAt, oneAt, type StateOverrides } from "../rpc/chain-rpc.ts";
+import { askAt, type ChainRpc, callAt, oneAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { ChainUnavailable, isRefusal, type Log, unread } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "../status/past.ts";
 import { readHoldings } from "../status/probe.ts";

@@ -7,9 +7,9 @@ import type { Hex } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
 import { probe } from "executable-address-contracts";
 import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem/utils";
-import { min } from "../../flow/bigint.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import { lowerAddress } from "../../flow/lower-address.ts";
+import { min } from "../../flow/numbers.ts";
 import type { AtBlock } from "../rpc/chain-rpc.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 

@@ -16,8 +16,7 @@ import {
   statusOf,
   type TokenAmount,
 } from "executable-address/status";
-import { recalled } from "../../flow/cache.ts";
-import { togetherBy } from "../../flow/together.ts";
+import { recalled, togetherBy } from "../../flow/together.ts";
 import { oneAt } from "../rpc/chain-rpc.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";

@@ -16,7 +16,7 @@ import { classifyError } from "../../chain/rpc/node-errors.ts";
 import { type EndpointClient, readAnswers } from "../../chain/rpc/view.ts";
 import { explainRevert, shortAscii } from "../../chain/simulation/revert.ts";
 import { partsOf } from "../../flow/groups.ts";
-import { upperMedian } from "../../flow/median.ts";
+import { upperMedian } from "../../flow/numbers.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";

@@ -11,7 +11,7 @@ import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { EndpointClient } from "../../chain/rpc/view.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
-import { upperMedian } from "../../flow/median.ts";
+import { upperMedian } from "../../flow/numbers.ts";
 import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import type { Purse } from "../transactions/purse.ts";

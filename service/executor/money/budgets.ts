@@ -10,7 +10,7 @@
 // executions with tips are possible even if the chain's budget is 0.
 
 import type { Hex } from "executable-address";
-import { max } from "../../flow/bigint.ts";
+import { max } from "../../flow/numbers.ts";
 
 /** The account that created an address. `isTipped` is true if the intent's tip pays for the gas. */
 export type Payer = { accountId: string; isClientId: boolean; isTipped: boolean };

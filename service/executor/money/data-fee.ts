@@ -9,9 +9,8 @@
 import type { Hex } from "executable-address";
 import { encodeViewCall } from "../../chain/rpc/chain-rpc.ts";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
-import { max } from "../../flow/bigint.ts";
 import { hourMs } from "../../flow/days.ts";
-import { upperMedian } from "../../flow/median.ts";
+import { max, upperMedian } from "../../flow/numbers.ts";
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
 /**

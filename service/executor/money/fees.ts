@@ -3,8 +3,7 @@
 
 import type { Chain } from "../../chain/chains.ts";
 import { type Call, quantity } from "../../chain/rpc/json-rpc.ts";
-import { max, min } from "../../flow/bigint.ts";
-import { lowerMedian } from "../../flow/median.ts";
+import { lowerMedian, max, min } from "../../flow/numbers.ts";
 
 export type Fee = { maxFee: bigint; priorityFee: bigint };
 

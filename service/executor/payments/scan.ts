@@ -24,10 +24,10 @@ import {
   type VaultToken,
 } from "../../chain/status/probe.ts";
 import { newOpenSearch, type OpenSearch } from "../../events/open-records.ts";
-import { max } from "../../flow/bigint.ts";
 import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import { lowerAddress } from "../../flow/lower-address.ts";
+import { max } from "../../flow/numbers.ts";
 import type { Created } from "../../store/find-records.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";

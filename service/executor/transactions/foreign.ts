@@ -17,9 +17,9 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import { agreed, listAnswers } from "../../chain/rpc/view.ts";
 import { nonceCall, type Spender, spendersIn, transactionsCall } from "../../chain/used-nonces.ts";
-import { min } from "../../flow/bigint.ts";
 import { dayOf, daySeconds, midnightAfter } from "../../flow/days.ts";
 import { lowerAddress } from "../../flow/lower-address.ts";
+import { min } from "../../flow/numbers.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { waitUntil } from "../ledger/postpone.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";

@@ -5,8 +5,7 @@ import { size } from "viem/utils";
 import { transactionGasMin } from "../../chain/execution-gas.ts";
 import { ChainUnavailable, quantity } from "../../chain/rpc/json-rpc.ts";
 import { listAnswers, readAnswers } from "../../chain/rpc/view.ts";
-import { max } from "../../flow/bigint.ts";
-import { lowerMedian, upperMedian } from "../../flow/median.ts";
+import { lowerMedian, max, upperMedian } from "../../flow/numbers.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import {
   type DataFee,

@@ -2,8 +2,8 @@
 // reorganization removed, and fills nonce gaps. If a key cannot send, only its own transactions are
 // delayed.
 
-import { once } from "../../flow/cache.ts";
-import { upperMedian } from "../../flow/median.ts";
+import { upperMedian } from "../../flow/numbers.ts";
+import { once } from "../../flow/together.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type Budgets, findBudgetRefusal, reserveFor } from "../money/budgets.ts";
 import { computeCost } from "../money/fees.ts";

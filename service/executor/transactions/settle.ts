@@ -18,7 +18,7 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import { readAnswers, type View } from "../../chain/rpc/view.ts";
 import { partsOf } from "../../flow/groups.ts";
-import { lowerMedian } from "../../flow/median.ts";
+import { lowerMedian } from "../../flow/numbers.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { Pass } from "../pass.ts";

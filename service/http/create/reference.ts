@@ -6,7 +6,7 @@ import { referenceCharactersMax, saltFor, signatureFor } from "executable-addres
 import { hash } from "executable-address/shapes";
 import { z } from "zod";
 import { ensureReferenceKeys } from "../../accounts/reference-keys.ts";
-import { once } from "../../flow/cache.ts";
+import { once } from "../../flow/together.ts";
 import { findByReference } from "../../store/owners.ts";
 import type { SaveOutcome } from "../../store/store.ts";
 import { Refusal } from "../errors.ts";

@@ -19,7 +19,7 @@ import type { Lookalike } from "../../chain/chains.ts";
 import { blockOf } from "../../chain/rpc/json-rpc.ts";
 import { elsewhereFinder, elsewhereOf } from "../../events/elsewhere/amounts.ts";
 import { type Misdirected, misdirectedFinder } from "../../events/misdirected.ts";
-import { recalled } from "../../flow/cache.ts";
+import { recalled } from "../../flow/together.ts";
 import { decodeRecord } from "../../store/record.ts";
 import { noIntent } from "../errors.ts";
 import { addressDigits, addressOf } from "../input.ts";

@@ -1,4 +1,14 @@
-// Medians of numbers. If there are two middle values, the caller chooses the safer one.
+// Selects one of several numbers by its size: the lower or the higher of two bigints, which
+// `Math.min` and `Math.max` reject, or the median. If there are two middle values, the caller
+// chooses the safer one.
+
+export function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+export function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
 
 /**
  * Returns the median, or the lower of two middle values. Returns undefined if there are no values.
