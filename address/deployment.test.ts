@@ -19,7 +19,7 @@ if (process.env.UPDATE_VECTORS) {
     .replace(copies.initCodePrefix, contracts.initCodePrefix);
   writeFileSync(file, text);
 } else {
-  test("the addresses, PREFIX, and vault code match the contracts", () => {
+  test("the library's addresses, PREFIX, and vault code match the contracts", () => {
     assert.equal(copies.factoryAddress, contracts.factoryAddress);
     assert.equal(copies.tipAddress, contracts.periphery.tip.address);
     assert.equal(copies.conditionsAddress, contracts.periphery.conditions.address);

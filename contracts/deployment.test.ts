@@ -109,7 +109,7 @@ describe("a chain without the deployer", () => {
     assert.equal(await chain.client.getBalance({ address: keylessSender }), 0n);
   });
 
-  test("bringDeployer throws if the transaction that funds its sender fails", async (t) => {
+  test("bringDeployer throws if the transaction that funds the deployment fails", async (t) => {
     const client = changed(await open(t), { eth_getTransactionReceipt: failing });
     const wanted = new RegExp(`^Error: ${keylessSender} was not funded: 0x\\w{64} failed$`);
     await assert.rejects(bringDeployer(client), wanted);

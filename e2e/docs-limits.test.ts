@@ -124,7 +124,7 @@ test("simulations and proofs have the same rate limit, as spec/service.md says",
 });
 
 for (const [page, expected] of Object.entries(phrases))
-  test(`${page} states the limits of the code`, () => {
+  test(`${page} states the same limits as the code`, () => {
     const text = readFileSync(new URL(`../${page}`, import.meta.url), "utf8").replace(/\s+/g, " ");
     assert.deepEqual(
       expected.filter((phrase) => !text.includes(phrase)),

@@ -134,7 +134,7 @@ test("the chains file in docs/self-hosting.md is valid", () => {
   assert.equal(parseChains(chains, "the page").length, 1);
 });
 
-test("the status in docs/status-and-events.md is valid", () => {
+test("the example status in docs/status-and-events.md is valid", () => {
   judgeStatus(JSON.parse(blocks("status-and-events.md", "json")[0]!));
 });
 

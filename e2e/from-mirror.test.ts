@@ -179,7 +179,7 @@ describe("the executor with --from-mirror", () => {
     }
   });
 
-  test("the executor executes an address with a tip if three of four mirrors fail", async () => {
+  test("the executor executes an address with a tip even if 3 of 4 mirrors fail", async () => {
     const first = await addToMirror([early, plain, corrupt, expired], corrupt);
     assert.deepEqual(first, { written: 3, corrupt: 1 });
     start(mirrors);
@@ -205,7 +205,7 @@ describe("the executor with --from-mirror", () => {
     await until("both are executed", () => allExecuted([late, corrupt]), 60);
   });
 
-  test("the executor continues after a crash if a mirror ignores range requests", async () => {
+  test("the executor continues after a crash even if a mirror ignores range requests", async () => {
     await end(child, "SIGKILL");
     knowsRanges = false;
     asked.length = 0;

@@ -27,7 +27,7 @@ function compare(value: object): { accepted: boolean; shown: boolean } {
   return { accepted, shown: found !== undefined && found.tokens.length > 0 };
 }
 
-test("a page accepts the same names, symbols, and decimals as a service", () => {
+test("readChains accepts the same names, symbols, and decimals as the service", () => {
   const texts = [
     ...[0, 1, 11, 20, 21, 32, 33, 40, 41, 64, 65].map((length) => "N".repeat(length)),
     ...[" ", "U\u202eSDC", "a\u0301\u0301\u0301", "Soneium Minato (test network of Sony)"],

@@ -112,7 +112,7 @@ describe("the offer of a payment", () => {
     assert.deepEqual(offered(unfunded, more), shown);
   });
 
-  test("the payment options are hidden if a hazard is serious or the server is silent", () => {
+  test("the payment options are hidden for a serious hazard or an unresponsive server", () => {
     const hidden = { isAwaited: true, isPayable: false };
     assert.deepEqual(offered(unfunded, bad), { ...hidden, isCovered: true, isGrave: false });
     const silent = { ...unfunded, silent: 60 };
@@ -155,7 +155,7 @@ describe("a paid address that cannot execute", () => {
     assert.equal(standing.failedCall, 1);
   });
 
-  test("the state is `stuck` if the executor gave up or its last attempt failed", () => {
+  test("the state is `stuck` if the executor gave up or would probably fail again", () => {
     assert.equal(stand({ status: executor("given_up", 3) }).state, "stuck");
     assert.equal(stand({ status: executor("given_up", 3) }).reason, "no gas");
     assert.equal(stand({ status: executor("waiting", 1) }).state, "stuck");

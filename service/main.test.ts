@@ -343,7 +343,7 @@ describe("a server after SIGTERM", () => {
   });
 });
 
-test("METRICS_PORT serves only metrics, in the Prometheus format", async () => {
+test("metrics are served only on METRICS_PORT, in the Prometheus format", async () => {
   const port = await freePort();
   const server = await start({ METRICS_PORT: String(port) });
   await fetch(`${server.base}/v1/chains`);

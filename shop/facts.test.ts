@@ -40,7 +40,7 @@ describe("applyFact", () => {
     assert.deepEqual(delivered, []);
   });
 
-  test("money on another chain does not change the order", async () => {
+  test("a payment or return on another chain does not change the order", async () => {
     const { store, order, delivered, parts } = await open();
     const place = { address, chainId: 10, transactionHash: executed.transactionHash, depth: 1 };
     const facts: ProvedEvent[] = [

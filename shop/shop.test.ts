@@ -156,7 +156,7 @@ describeOnEach("receive", () => {
     ]);
   });
 
-  test("a shop delivers only once if events are repeated", async () => {
+  test("a shop delivers only once even if events are repeated", async () => {
     const world = await newShop();
     const order = await paidOrder(world.shop);
     const event = await eventOf(order, "address.executed");

@@ -39,7 +39,7 @@ for (const build of [requireExecuted, requireClosed]) {
 }
 
 describe("requirementOf", () => {
-  test("requirementOf returns undefined for a call to another contract or function", () => {
+  test("requirementOf returns undefined for a call that states no requirement", () => {
     const call = requireExecuted(record, 1);
     assert.equal(requirementOf({ ...call, target: one }), undefined);
     assert.equal(requirementOf({ ...call, target: periphery.guards.address }), undefined);
@@ -83,7 +83,7 @@ const call = (text: string, target = tipAddress): Call => ({
 });
 
 describe("tipOf", () => {
-  test("tipOf returns undefined for a call to another contract or function", () => {
+  test("tipOf returns undefined for a call that pays no tip", () => {
     assert.equal(tipOf(call("tip(address token, uint256 amount)", token)), undefined);
     assert.equal(tipOf(call("tip(address token, uint128 amount)")), undefined);
     assert.equal(tipOf(call("tips(address token, uint256 amount)")), undefined);
@@ -172,7 +172,7 @@ describe("requestedAmount", () => {
 describe("collectionOf", () => {
   const [approval, collect] = payWithTolerance(payment).calls as [Call, Call];
 
-  test("collectionOf returns undefined for a call to another contract or function", () => {
+  test("collectionOf returns undefined for a call that is not the Collector's `collect`", () => {
     assert.equal(collectionOf(approval), undefined);
     assert.equal(collectionOf({ ...collect, target: token }), undefined);
     const other = collect.function.replace("collect", "collects");

@@ -124,7 +124,7 @@ describe("executable-address", () => {
     );
   });
 
-  test("`verify` exits with 1 for a record of another address or factory", async () => {
+  test("`verify` exits with 1 if the record's intent, address, or factory is wrong", async () => {
     const forged = JSON.stringify({ ...record, intent: { ...sample, recovery: shop } });
     assert.equal((await run(["verify", forged])).status, 1);
     assert.equal((await run(["verify", JSON.stringify(record), "--address", shop])).status, 1);

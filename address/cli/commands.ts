@@ -52,7 +52,7 @@ Offline commands
   verify RECEIPT        Verify a receipt
                           --rpc NODE     compare its blocks with these nodes
   decode TERMS          Decode terms into an intent
-  returns SUBJECT       Show where money goes that is late, in excess, or on another network
+  returns SUBJECT       Show where late, excess, or wrong-network payments go
   execution CALLDATA    Print the records in the calldata of execute, recover, rescue, or batch
   salt REFERENCE        Derive the salt of a reference
 

@@ -214,7 +214,7 @@ describe("the command line with two honest nodes, a lying node, and no service",
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
-  test("`execute` exits with 1 if the sending node returns a false transaction hash", async () => {
+  test("`execute` exits with 1 if the sending node returns a wrong transaction hash", async () => {
     const nonce = () => world.client.getTransactionCount({ address: payer });
     const before = await nonce();
     const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);

@@ -112,7 +112,7 @@ export function startPages<P extends Page>(
         // iteration ends at an empty page.
         const { next, hasMore = page.items.length > 0 } = page;
         if (next === null || !hasMore) return;
-        if (next === at) throw new UnprovenError("next: expected a new cursor, found the same one");
+        if (next === at) throw new UnprovenError("next: expected a new cursor, found the old one");
         at = next;
       }
     },

@@ -295,7 +295,7 @@ describe("a client with an API key", () => {
     assert.equal(`${(await client.events()).items[0]?.data.payment?.kind}`, "later_kind");
   });
 
-  test("a method throws `UnprovenError` for a response about another endpoint", async () => {
+  test("a method throws `UnprovenError` if it receives a wrong endpoint or address", async () => {
     const client = createClient({ baseUrl, apiKey });
     const createdAt = "2026-11-01T10:00:00.000Z";
     const endpoint: Endpoint = {
@@ -399,7 +399,7 @@ describe("client.check", () => {
 });
 
 describe("a client without credentials", () => {
-  test("a method throws `UnprovenError` for a wrong factory or address", async () => {
+  test("a method throws `UnprovenError` if it receives a wrong factory or address", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);
     const lists: [unknown, RegExp][] = [

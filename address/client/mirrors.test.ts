@@ -83,7 +83,7 @@ describe("a client with mirrors", () => {
       });
   });
 
-  test(`all ${lookups} lookups return the right record if one of three mirrors lies`, async () => {
+  test(`all ${lookups} lookups are right even if one of three mirrors lies`, async () => {
     for (const lying of ["a.example", "b.example", "c.example"]) {
       const honest = { "a.example": truth, "b.example": truth, "c.example": truth };
       const { client, seen } = open({ ...honest, [lying]: liar });

@@ -66,7 +66,7 @@ describe("signatureFor", () => {
     for (const { key, address, reference, signature } of signatures)
       assert.equal(signatureFor(address, key, reference ?? undefined), signature);
   });
-  test("signatureFor returns another signature for another address, reference, or key", () => {
+  test("signatureFor returns a different signature for each address, reference, and key", () => {
     const [{ address }, { address: elsewhere }] = [makeRecord(sample), makeRecord(again)];
     const made = [
       signatureFor(address, key),
@@ -89,7 +89,7 @@ describe("saltForOrder", () => {
     for (const { key, reference, intent, salt } of orders)
       assert.equal(saltForOrder(reference, intent, key), salt);
   });
-  test("saltForOrder returns another salt for another reference, key, or intent", () => {
+  test("saltForOrder returns a different salt for each reference, key, and intent", () => {
     const changes: Partial<Intent>[] = [
       { token: shop },
       { amount: "1" },
@@ -122,7 +122,7 @@ describe("verifyReference", () => {
   const refusedAs = (code: string) => (error: unknown) =>
     error instanceof InvalidError && error.issues[0]!.code === code;
 
-  test("verifyReference throws `reference_mismatch` for another order or key", () => {
+  test("verifyReference throws `reference_mismatch` for a wrong reference or key", () => {
     for (const [made, reference, keys] of [
       [record, "order-2", key],
       [record, "order-1", other],

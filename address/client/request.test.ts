@@ -356,7 +356,7 @@ describe("the options of a client and of its calls", () => {
     for await (const _ of open().addresses()) assert.fail("no item");
     once({ body: { items: [], next: "7", hasMore: true } });
     const endless = open().events({ cursor: "7" })[Symbol.asyncIterator]();
-    const message = "next: expected a new cursor, found the same one";
+    const message = "next: expected a new cursor, found the old one";
     await assert.rejects(endless.next(), { name: "UnprovenError", message });
     once({ body: { items: [] } });
     for await (const _ of open().webhooks.deliveries("w")) assert.fail("no item");

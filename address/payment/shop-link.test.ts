@@ -65,7 +65,7 @@ describe("proveShop", () => {
       assert.equal(await proveShop(signing, refuted, record), undefined, name);
   });
 
-  test("proveShop returns undefined if the file does not list every recipient", async () => {
+  test("proveShop returns undefined if the shop's file does not list every recipient", async () => {
     const approve = (spender: Hex): Call => ({
       target: sample.token,
       function: "approve(address spender, uint256 amount)",
@@ -105,7 +105,7 @@ test("originOf accepts only a host name with an optional port", () => {
   assert.equal(originOf("localhost:3000"), "http://localhost:3000");
 });
 
-test("signShopLink refuses invalid input and does not show the key", async () => {
+test("signShopLink refuses invalid input with an error that does not contain the key", async () => {
   const options = { shop, order: "77", privateKey };
   const page = pageOf(sold);
   await assert.rejects(signShopLink("https://pay.example/a/0x12", options), {

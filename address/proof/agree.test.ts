@@ -8,13 +8,13 @@ import { agree, blockHashOf, pickAgreed } from "./agree.ts";
 import { assertAgreed } from "./gather.ts";
 
 describe("pickAgreed", () => {
-  test("returns undefined if fewer answers than the quorum are the same", () => {
+  test("returns undefined if fewer nodes than the quorum give the same answer", () => {
     assert.equal(pickAgreed([], 1), undefined);
     assert.equal(pickAgreed(["a", "b"], 2), undefined);
     assert.equal(pickAgreed(["a", "b", "a", "c"], 3), undefined);
   });
 
-  test("returns undefined if a quorum of the nodes gives no answer", () => {
+  test("does not count nodes without an answer toward the quorum", () => {
     assert.equal(pickAgreed([undefined, undefined, "a"], 2), undefined);
     assert.equal(
       pickAgreed([{}, {}, { hash: "a" }], 2, ({ hash }: { hash?: string }) => hash),
@@ -26,7 +26,7 @@ describe("pickAgreed", () => {
     );
   });
 
-  test("returns the answer of the honest nodes wherever the lying node is", () => {
+  test("returns the honest nodes' answer regardless of the order of the nodes", () => {
     for (const answers of [
       ["lie", "a", "a"],
       ["a", "lie", "a"],
@@ -74,7 +74,7 @@ const down: Rpc = async () => {
 };
 
 describe("agree", () => {
-  test("returns undefined if a quorum returns a block with a different number", async () => {
+  test("returns no block if a quorum returns a block with a wrong number", async () => {
     const shifted = nodeAt(9, "a", 1, 1);
     assert.deepEqual(await agree([shifted, shifted, nodeAt(9)], 5, 2), {
       block: undefined,
@@ -82,7 +82,7 @@ describe("agree", () => {
     });
   });
 
-  test("returns undefined if too few nodes have the block", async () => {
+  test("returns no block if too few nodes have the block", async () => {
     for (const [rpc, answer] of [
       [down, "is down"],
       [async () => null, "no block"],
@@ -127,7 +127,7 @@ describe("blockHashOf", () => {
     });
   });
 
-  test("returns the block that a quorum has reached, although one node reports more", async () => {
+  test("returns a block that a quorum has reached, even if one node is far ahead", async () => {
     const rpcs = [nodeAt(900, "f"), nodeAt(9), nodeAt(8)];
     const found = await blockHashOf(rpcs, { chainId: 1, confirmations: 2 });
     assert.deepEqual(found, {

@@ -79,7 +79,7 @@ describe("tampered proofs", () => {
     }
   });
 
-  test("a proof with a missing, repeated, swapped, or cut node is rejected", () => {
+  test("a proof with a missing, repeated, swapped, or truncated node is rejected", () => {
     const random = randomFrom(2);
     const lists = cases.flatMap((each) => [
       { each, path: ["proof", "proof", "account"], list: each.proof.proof.account },

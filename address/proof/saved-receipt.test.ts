@@ -208,7 +208,7 @@ describe("spec/receipt-vectors.json", () => {
 
 const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
 
-test("agreeOnReceipt throws an error that shows no URL if an option is invalid", async () => {
+test("the error of agreeOnReceipt for an invalid option contains no URL", async () => {
   const node = "https://node.example/key";
   for (const [options, message] of [
     [{ rpcs: node }, "rpcs: expected a list, found a string"],
@@ -307,7 +307,7 @@ describe("makeReceipt with one or two nodes", () => {
       [node, (method, params) => honest(method, params)],
       [(method, params) => honest(method, params), node],
     ] satisfies Rpc[][])
-      test(`makeReceipt proves every payment if one of two nodes ${name}`, async () => {
+      test(`makeReceipt proves every payment even if one of two nodes ${name}`, async () => {
         const receipt = await makeReceipt(record, { rpcs });
         assert.deepEqual(amountsOf(receipt), ["60", "70"]);
         assert.equal(receipt.paymentsDisputed, true);
@@ -361,8 +361,8 @@ describe("docs/receipt", () => {
     format: /another format/,
     address: /(another address|the terms are another address's)/,
     terms: /(another address|the terms are another address's)/,
-    outcome: /(the proof shows another|it is \w+)/,
-    chainId: /(the proof shows another|it is \w+)/,
+    outcome: /(another outcome or chain|it is \w+)/,
+    chainId: /(another outcome or chain|it is \w+)/,
     header: /(another header|the header is another block's)/,
     trie: /(Invalid proof|a node is not of the trie|the way down the trie is cut)/,
     execution: /there is no execution/,

@@ -43,7 +43,7 @@ describe("findFirstBlock", () => {
       }),
     ));
 
-  test("findFirstBlock returns the first block of the range if no state is available", async () => {
+  test("findFirstBlock returns the range's first block if no state can be read", async () => {
     assert.equal(await findFirstBlock({ from: 7, to: 500 }, async () => undefined), 7);
   });
 });

@@ -43,7 +43,7 @@ describe("deriveReturns", () => {
     }
   });
 
-  test("a return that waits for the expiry becomes possible one second later", () => {
+  test("a return that waits for the expiry becomes possible one second after the expiry", () => {
     const { returns } = deriveReturns(makeRecord(sample), policy);
     const timed = returns.filter(({ notBefore }) => notBefore !== null);
     assert.deepEqual(

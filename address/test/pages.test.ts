@@ -10,7 +10,7 @@ import { type Hex, type Intent, makeRecord } from "../index.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 const terms = new URL("../../spec/terms.md", import.meta.url);
-const shownAddress = /(It prints|Its address is) `(0x[0-9a-fA-F]{40})`/;
+const shownAddress = /(The example prints|Its address is) `(0x[0-9a-fA-F]{40})`/;
 
 /** Matches the places where the source contains an error code. */
 const refusal =

@@ -42,7 +42,7 @@ describe("proveEvent and proveAddress", () => {
   ];
 
   for (const [name, type, wanted] of truths) {
-    test(`proveEvent proves the event ${type} of the address ${name}`, async () => {
+    test(`proveEvent proves an ${type} event of the test address "${name}"`, async () => {
       const record = records[name]!;
       const found = await proveEvent(await eventOf(record, type), record, options(2));
       for (const [key, value] of Object.entries(wanted))
@@ -85,7 +85,7 @@ describe("proveEvent and proveAddress", () => {
     assert.ok(lies >= 60, String(lies));
   });
 
-  test("proveEvent replaces false values in a payment event with proved values", async () => {
+  test("proveEvent replaces wrong values in a payment event with proved values", async () => {
     const record = records.funded!;
     const real = await eventOf(record, "address.payment");
     const truth = await proveEvent(real, record, options(2));
@@ -210,13 +210,13 @@ describe("proveEvent and proveAddress", () => {
     }
   });
 
-  test("proveEvent returns `outdated` if the chain shows another state", async () => {
+  test("proveEvent returns `outdated` if the chain contradicts the event's state", async () => {
     const lie = await eventOf(records.executed!, "address.reverted");
     lie.data.status.state = "unfunded";
     assert.equal(await resultOf(lie, records.executed!), "outdated");
   });
 
-  test("proveEvent replaces false values in an execution event with proved values", async () => {
+  test("proveEvent replaces wrong values in an execution event with proved values", async () => {
     const record = records.executed!;
     const real = await eventOf(record, "address.executed");
     const truth = await proveEvent(real, record, options());
@@ -338,7 +338,7 @@ describe("proveEvent and proveAddress", () => {
     assert.equal(await resultOf(past.funded, records.executed!), "outdated");
   });
 
-  test("proveEvent succeeds if one of three nodes returns wrong data or fails", async () => {
+  test("proveEvent succeeds even if one of three nodes returns wrong data or fails", async () => {
     const lie: Record<string, unknown> = {
       eth_getProof: { accountProof: ["0xc0"] },
       eth_getBlockByHash: null,

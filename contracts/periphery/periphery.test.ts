@@ -245,7 +245,7 @@ describe("OutcomeProof", () => {
     }
   });
 
-  test("OutcomeProof rejects a missing, repeated, swapped, or cut node", async () => {
+  test("OutcomeProof rejects a missing, repeated, swapped, or truncated node", async () => {
     const { proof } = evidence;
     const bad: Hex[][] = [[], proof.toReversed()];
     proof.forEach((node, at) => {

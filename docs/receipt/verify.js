@@ -25,5 +25,5 @@ const code = account ? fromRlp(account, "hex")[3] : keccak256("0x");
 const isLate = Number(header[11]) > expiry;
 const unset = { [keccak256("0x")]: isLate ? "never" : "open", [closed]: isLate && "closed" };
 const outcome = code === executed ? "executed" : unset[code];
-assert.deepEqual([proof.outcome, proof.chainId], [outcome, chainId], "the proof shows another");
+assert.deepEqual([proof.outcome, proof.chainId], [outcome, chainId], "another outcome or chain");
 console.log(`if block ${Number(header[8])} is ${proof.block.hash}, then ${address} is ${outcome}`);

@@ -101,7 +101,7 @@ describe("a new user of the dashboard", () => {
     await assertSoundInAll(page, "the fresh overview");
   });
 
-  test("the getting-started steps disappear after the first address", async () => {
+  test("the getting-started steps disappear after the first address is created", async () => {
     await page.getByLabel("Your wallet address").fill(shopAddress);
     await page.getByRole("button", { name: "Create address" }).click();
     await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);

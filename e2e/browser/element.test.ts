@@ -260,7 +260,7 @@ describe("the element with a wallet", () => {
     assert.equal(sends.length, 2, "declined once, sent once");
   });
 
-  test("the element asks to reject an open wallet request after the execution", async () => {
+  test("after the execution, the payer is asked to reject an open wallet request", async () => {
     const { wallet, order } = await openWithWallet();
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;
@@ -276,7 +276,7 @@ describe("the element with a wallet", () => {
   });
 
   test(
-    "the element asks to reject an open wallet request after a payment by QR code",
+    "after a payment by QR code, the payer is asked to reject an open wallet request",
     onlyLong,
     async () => {
       const { wallet, order } = await openWithWallet();

@@ -285,7 +285,7 @@ const fixed = (amount: string) =>
     salt: `0x${"07".repeat(32)}`,
   });
 describe("values that a payer compares or types", () => {
-  test("the page shortens an address like wallets do", async () => {
+  test("the page shortens an address in the same way as wallets", async () => {
     const record = fixed("25000000");
     assert.equal(record.address, "0xa08C0901eeEe88e4298912ECC00506bDF6Cc12e6");
     await page.goto(`${site}/a/#terms=${record.terms}`);

@@ -111,7 +111,7 @@ describe("paying an address", () => {
   const linkOf = ({ address }: AddressRecord, amount: string) =>
     `ethereum:${token.address}@${localChainId}/transfer?address=${address}&uint256=${amount}`;
 
-  test("an unpaid address shows a QR code with the address", async () => {
+  test("the page of an unpaid address shows a QR code with the address", async () => {
     await page.goto(`${site}/a/${honest.address.toLowerCase()}`);
     assert.equal(await readCode(page), honest.address);
     assert.equal(naively(await readCode(page)), honest.address);
@@ -127,7 +127,7 @@ describe("paying an address", () => {
     assert.equal(await link.getAttribute("href"), linkOf(honest, "25000000"));
   });
 
-  test("an underpaid address requests the missing amount", async () => {
+  test("the page of an underpaid address requests the missing amount", async () => {
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("heading", { name: `15 ${token.symbol}` }).waitFor();
     await page.getByText(`10 of 25 ${token.symbol} received`).waitFor();
@@ -218,7 +218,7 @@ describe("paying an address", () => {
     }
   });
 
-  test("an executed address shows the paid amount and its recipient", async () => {
+  test("the page of an executed address shows the paid amount and its recipient", async () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText("There’s nothing more to do.").waitFor();
     const factOf = (name: RegExp) =>
@@ -244,7 +244,7 @@ describe("paying an address", () => {
     ["the simulation fails", () => hostile, "can’t complete right now: step 2 fails."],
     ["little time is left", () => soon, /This expires in [78] min/],
     ["the full amount has arrived", () => paid, "The full amount has already arrived"],
-    ["all has arrived, but the calls fail", () => stuck, "but nobody has received the money."],
+    ["the amount arrived, but the calls fail", () => stuck, "but nobody has received the money."],
   ];
   for (const [name, record, text] of doubtful) {
     test(`the page hides the payment options behind a button if ${name}`, async () => {
@@ -392,7 +392,7 @@ describe("an ordinary intent", () => {
     await page.getByText("Don’t pay this address").waitFor();
   });
 
-  test("the page shows values to copy for an exchange", async () => {
+  test("a payer can copy the amount and the token contract for an exchange", async () => {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();

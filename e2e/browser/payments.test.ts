@@ -66,7 +66,7 @@ describe("the page of an address in the dashboard", () => {
     address = await make("order 42, table 7");
   });
 
-  test("the page says that the account does not have the address", async () => {
+  test("the page says that the address does not belong to the account", async () => {
     await page.goto(`${site}/addresses/0x12`);
     await page.getByText("No address of this account matches").waitFor();
     await page.goto(`${site}/addresses/${stranger}`);

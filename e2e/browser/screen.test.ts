@@ -193,7 +193,7 @@ describe("content that loads later", () => {
     await page.context().close();
   });
 
-  test("details that were opened once remain searchable", async () => {
+  test("details remain searchable after they are closed again", async () => {
     const page = await openFresh(browser, { viewport: screens[1]! });
     await page.goto(urlOf(order));
     await page.locator(".qr").waitFor();
@@ -266,7 +266,7 @@ describe("an intent with 32 calls", () => {
 
 describe("large text on a narrow screen", () => {
   for (const language of isLong ? ["en", "de", "ar"] : ["de", "ar"]) {
-    test(`text of twice the size does not scroll sideways in language ${language}`, async () => {
+    test(`text of twice the size fits the screen's width in language ${language}`, async () => {
       await pageWithWallet.setViewportSize({ width: 360, height: 740 });
       for (const record of [order, executed]) {
         await pageWithWallet.goto(urlOf(record, `lang=${language}`));

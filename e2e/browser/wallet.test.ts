@@ -278,19 +278,23 @@ describe("a payment that is not yet in a block", () => {
     await other.getByText("Paid, processing").waitFor();
   });
 
-  test("the service reports the payment if the wallet is on another chain", onlyLong, async () => {
-    wallet.chainId = 1;
-    await says(
-      "Your wallet is on a different network, so this page can’t check the payment’s status.",
-    );
-    await chain("evm_mine");
-    await chain("evm_setAutomine", true);
-    await says("Paid, processing");
-    await execute(service, record);
-    await says("There’s nothing more to do.");
-    await gone("Payment pending");
-    await gone("Your wallet is on a different network");
-  });
+  test(
+    "the page shows the service's status if the wallet is on another chain",
+    onlyLong,
+    async () => {
+      wallet.chainId = 1;
+      await says(
+        "Your wallet is on a different network, so this page can’t check the payment’s status.",
+      );
+      await chain("evm_mine");
+      await chain("evm_setAutomine", true);
+      await says("Paid, processing");
+      await execute(service, record);
+      await says("There’s nothing more to do.");
+      await gone("Payment pending");
+      await gone("Your wallet is on a different network");
+    },
+  );
 
   test("the page says that the wallet is on another chain", onlyLong, async () => {
     wallet.chainId = 1;

@@ -173,7 +173,7 @@ describe("the receipt on the payment page", () => {
     await page.context().close();
   });
 
-  test("the user can check the blocks with own endpoints", async () => {
+  test("the user can check the blocks with endpoints of their choice", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const { rpcUrl } = service.anvil;

@@ -24,7 +24,7 @@ const known = [
   ],
 ] as const;
 
-test("drawIdenticon draws the picture that wallets draw", () => {
+test("drawIdenticon draws the same picture as wallets", () => {
   for (const [address, cells, colours] of known) {
     const paths = drawIdenticon(address);
     const all = paths.map(({ d }) => d).join("");

@@ -49,6 +49,6 @@ function readDemo(file) {
 }
 
 function missing(name) {
-  console.error(`${name} is not set: README.md says where it comes from`);
+  console.error(`${name} is not set: README.md explains where to get its value`);
   process.exit(1);
 }

@@ -72,7 +72,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.deepEqual(await origins(accountId), ["https://a.example"]);
       });
 
-      test("addOrigin and removeOrigin are idempotent for all spellings of an origin", async () => {
+      test("addOrigin normalizes origins, and is idempotent like removeOrigin", async () => {
         const accountId = await newAccount();
         for (let i = 0; i < 2; i++) {
           await addOrigin(store.db, accountId, "HTTPS://A.example:443/", actor);
@@ -138,7 +138,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(row?.last_used_at, atMs + hourMs + 4);
       });
 
-      test("does not mark the new key as used if the old key was used", async () => {
+      test("does not count requests with a replaced key as uses of the new key", async () => {
         const accountId = await newAccount();
         const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
@@ -168,7 +168,7 @@ for (const [name, database] of Object.entries(databases)) {
       });
     });
 
-    describe("the secret of sessions", () => {
+    describe("the session secret", () => {
       test("all processes use the same generated secret", async () => {
         const asked = Array.from({ length: 5 }, () => ensureSecret(store.db));
         const secrets = new Set(await Promise.all(asked));

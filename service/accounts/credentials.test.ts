@@ -96,7 +96,7 @@ describe("credentials", () => {
     }
   });
 
-  test("the last 8 digits are the CRC-32 of the text before them", () => {
+  test("the last 8 digits of a credential are the CRC-32 of the text before them", () => {
     // The checksums in these credentials were computed with Python's zlib.crc32.
     assert.equal(
       checkSpelling(

@@ -110,7 +110,7 @@ describe("readBringKey", () => {
       assert.throws(() => readBringKey(from), { message });
   });
 
-  test("reads the file even if BRING_KEY is set, and accepts keys with or without 0x", () => {
+  test("reads the key file even if BRING_KEY is set, and accepts keys with or without 0x", () => {
     writeFileSync(file, `${key.slice(2)}\n`);
     process.env.BRING_KEY = anvilKeys[1];
     assert.equal(readBringKey(file), key);

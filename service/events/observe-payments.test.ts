@@ -60,7 +60,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await kept(record.address)).length, paymentsMax + 1);
     });
 
-    test("is sent for a real payment even if an invented log has the same log index", async () => {
+    test("is sent for a payment even if an invented log has the payment's log index", async () => {
       const record = await world.newRecord({ amount: "1000" });
       const account = await create(record);
       await world.pay(record.address, 1000n);
@@ -200,7 +200,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("is sent for the requested token despite a flood of a look-alike token", async () => {
+    test("is sent for the requested token despite a flood of look-alike payments", async () => {
       const [record, other] = [await world.newRecord(), await world.newRecord()];
       const [account, others] = [await create(record), await create(other)];
       await world.pay(record.address, 100n);

@@ -237,7 +237,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), []);
     });
 
-    test("a reorganization causes a new read of statuses from removed blocks only", async () => {
+    test("after a reorganization, only statuses from removed blocks are read again", async () => {
       const chainId = 7;
       const watch = (number: number) => ({
         ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },

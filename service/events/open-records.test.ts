@@ -26,7 +26,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     searchOpenRecords(store.db, chainId, last, expiredSeconds);
 
   describe(`searchOpenRecords on ${dialect}`, () => {
-    test("all records are closed if there is none", async () => {
+    test("reports that all records are closed if the chain has no records", async () => {
       const expiredSeconds = early;
       assert.deepEqual(await search(early), { closedUpTo: 0, expiredSeconds, areAllClosed: true });
     });
@@ -47,7 +47,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(ended, { closedUpTo: 4, expiredSeconds: early, areAllClosed: true });
     });
 
-    test("begins again at the first record if the time is earlier", async () => {
+    test("begins again at the first record if the time is earlier than before", async () => {
       const last = await search(late);
       assert.deepEqual(last, { closedUpTo: 4, expiredSeconds: late, areAllClosed: true });
       const found = await search(early - 1, last);

@@ -66,8 +66,8 @@ export const executorCommands: Command[] = [
     (word): Command => ({
       words: `executor ${word}`,
       does:
-        (word === "pause" ? "Stops" : "Resumes") +
-        " the executor's transactions on one chain or on all chains.",
+        `${word === "pause" ? "Stops" : "Resumes"} the executor's transactions on one chain or ` +
+        "on all chains.",
       options: { chain: "ID" },
       optional: ["chain"],
       async run({ store, chainsFile }, { options }) {

@@ -147,7 +147,7 @@ describe("a request for the status of an address", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
-  test("wakes a job that waits for more money if the address is now funded", async () => {
+  test("schedules a job that waits for more money if the address is now funded", async () => {
     const address = newAddress();
     const { look } = openOne();
     await look(seen(address, { state: "partially_funded", balance: "1" }));

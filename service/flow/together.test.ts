@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { once, recalled, together, togetherBy } from "./together.ts";
 
-describe("together", () => {
+describe("`together`", () => {
   test("rejects only the item for which `run` returns an error", async () => {
     const asked = together<number, string>(
       (items) => items.map((item) => (item === 2 ? new Error("no 2") : `${item}`)),
@@ -80,8 +80,8 @@ describe("together", () => {
   });
 });
 
-describe("togetherBy", () => {
-  test("forms a group for each key, and rejects only the items of a failed group", async () => {
+describe("`togetherBy`", () => {
+  test("forms a group for each key, and a failed group does not affect other groups", async () => {
     const groups: number[][] = [];
     const asked = togetherBy<number, number>(
       (item) => `${item % 3}`,
@@ -105,7 +105,7 @@ describe("togetherBy", () => {
   });
 });
 
-test("once calls its function only once, and always returns the result or the error", async () => {
+test("`once` calls its function once, and returns the same result or error each time", async () => {
   let reads = 0;
   const read = once(async () => ++reads);
   assert.equal(reads, 0);
@@ -117,7 +117,7 @@ test("once calls its function only once, and always returns the result or the er
   for (let i = 0; i < 2; i++) await assert.rejects(fails(), /read 2/);
 });
 
-test("recalled caches only the results that `isKept` accepts", async () => {
+test("`recalled` caches only the results that `isKept` accepts", async () => {
   let reads = 0;
   const recall = recalled<number>(10, (found) => found > 1);
   const read = () => recall("key", async () => ++reads);

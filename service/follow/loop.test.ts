@@ -122,7 +122,7 @@ describe("a chain's loop", () => {
     assert.equal(counted.runs, 1);
   });
 
-  test("requests no block for two poll intervals after a block from the executor", async () => {
+  test("requests no block for two poll intervals after the executor reports a block", async () => {
     const { loop, noteBlock, countRequests } = openLoop();
     const seen: (BlockReference | undefined)[] = [];
     const end = loop.subscribe(async () => {

@@ -70,7 +70,7 @@ function contextOf(
   };
 }
 
-describe("sweep", () => {
+describe("`sweep`", () => {
   const showing =
     (logs: Answer, receipts = logs, hash?: Hex) =>
     ({ method, params }: Call): Answer => {
@@ -93,7 +93,7 @@ describe("sweep", () => {
     });
   });
 
-  test("stops at a block if the endpoint returns neither its logs nor its receipts", async () => {
+  test("stops at a block for which the endpoint returns neither logs nor receipts", async () => {
     const kept: unknown[] = [];
     const refused = { error: { code: -32005, message: "too many" } };
     const context = contextOf([showing(refused, { result: null })], kept);
@@ -155,7 +155,7 @@ describe("sweep", () => {
     assert.deepEqual(widths, [89, ...Array(17).fill(3), 4, 3]);
   });
 
-  test("does not call the endpoint with the smallest limit if two others suffice", async () => {
+  test("skips the endpoint with the smallest limit if two other endpoints suffice", async () => {
     const [narrow, wide]: [[number, number][], [number, number][]] = [[], []];
     const context = contextOf([limitedTo(3, narrow), limitedTo(1000, wide), limitedTo(1000, wide)]);
     context.view.quorum = 2;
@@ -201,7 +201,7 @@ describe("sweep", () => {
     assert.deepEqual(saved, [1, 1]);
   });
 
-  test("reads all unread blocks with one query if the endpoint allows this", async () => {
+  test("reads all unread blocks with one query if the endpoint's limit allows it", async () => {
     const asked: [number, number][] = [];
     await sweep(contextOf([limitedTo(1000, asked)]));
     assert.deepEqual(asked, [[11, 99]]);
@@ -251,7 +251,7 @@ describe("sweep", () => {
   });
 });
 
-describe("sweep, if the requested token has look-alikes", () => {
+describe("`sweep`, if the requested token has look-alikes", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const transfer = (of: Hex, amount: bigint, logIndex: number) => ({
     ...{ address: of, data: wordOf(amount), logIndex: toQuantity(logIndex) },
@@ -326,7 +326,7 @@ describe("sweep, if the requested token has look-alikes", () => {
   });
 });
 
-describe("sweep, if one query cannot return all logs of the look-alikes", () => {
+describe("`sweep`, if one query cannot return all logs of the look-alikes", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const log = {
     ...{ address: lookalike, data: wordOf(60n), logIndex: "0x0" },
@@ -397,7 +397,7 @@ test("sweep reads old logs even if one of three endpoints returns wrong block ha
   }
 });
 
-describe("sweep with two endpoints", () => {
+describe("`sweep` with two endpoints", () => {
   const vault: Hex = `0x${"ee".repeat(20)}`;
   const logAt = (amount: bigint) => ({
     ...{ address: token, data: wordOf(amount), logIndex: "0x0" },

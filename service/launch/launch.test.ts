@@ -139,7 +139,7 @@ describe("a launch", () => {
     await assertStops();
   });
 
-  test("proves its payment, and costs at most 10 % more or less than estimated", async (t) => {
+  test("proves its payment, and its cost differs from the estimate by at most 10 %", async (t) => {
     const chain = await startChain(t);
     const before = await chain.client.getBalance({ address: chain.wallet });
     const dry = runLaunch(chain, { isDryRun: true });

@@ -212,7 +212,7 @@ function showAddress({ chain, config, report }: Launch, record: AddressRecord): 
       `Send ${formatUnits(intent.amount, token.decimals)} ${token.symbol} on ${chain.name}, ` +
         `token ${token.address}, to`,
       `  ${address}`,
-      `by ${until}. It is forwarded to ${intent.recovery}.`,
+      `by ${until}. The money is forwarded to ${intent.recovery}.`,
       `  payment page (of the running service)   ${config.publicUrl}/a/${address}`,
       `  payment link (ERC-681)                  ${paymentLink(record, intent.amount)}`,
       ...(chain.explorer

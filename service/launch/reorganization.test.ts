@@ -122,7 +122,7 @@ describe("a launch that is repeated after a reorganization", () => {
   });
 
   test(
-    "deploys the factory again if the deployer was missing at the first attempt",
+    "deploys the factory again if its transaction was mined without the deployer",
     onlyLong,
     async (t) => {
       const { chain, undo } = await startChain(t);

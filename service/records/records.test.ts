@@ -345,7 +345,7 @@ describe("the command `backup`", () => {
 });
 
 describe("the command `copy to-postgres`", () => {
-  test("refuses a missing source and a missing or used target", async () => {
+  test("refuses a missing source, and a missing or non-empty target", async () => {
     const place = await places.sqlite!();
     await addAccount(place);
     const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
@@ -361,7 +361,7 @@ describe("the command `copy to-postgres`", () => {
     );
   });
 
-  test("refuses a database file of another version", async () => {
+  test("refuses a database file of an earlier version of the service", async () => {
     const place = await places.sqlite!();
     const store = await open(place);
     const last = store.db.selectFrom("migrations").select(({ fn }) => fn.max("name").as("name"));

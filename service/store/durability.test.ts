@@ -187,7 +187,7 @@ describe("a store whose database fails", () => {
     await store.close();
   });
 
-  test("rejects `check` if the SQLite file is missing", async () => {
+  test("throws `UnavailableError` from `check` if the SQLite file is missing", async () => {
     const dataDirectory = mkdtempSync(join(directory, "gone-"));
     const store = await openStore({ dataDirectory });
     await store.check();

@@ -178,7 +178,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("changes nothing if the second owner saves the record again", async () => {
+    test("changes nothing if both accounts of a record save it again", async () => {
       const saved = row();
       const later = { ...saved, accountId: "acc_2", createdAtMs: saved.createdAtMs + 1000 };
       await store.saveRecord(saved);
@@ -255,7 +255,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await namesOf(saved.address), [name]);
     });
 
-    test("saves 3,000 simultaneous records", async () => {
+    test("saves 3,000 records simultaneously", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
@@ -355,7 +355,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("refuses a database with an unknown migration, and advises on a backup", async () => {
+    test("refuses a database with an unknown migration, and recommends a restore", async () => {
       await store.db
         .insertInto("migrations")
         .values({ name: "999-later", applied_at: 1 })

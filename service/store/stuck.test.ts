@@ -136,7 +136,7 @@ describe("PostgreSQL calls throw `UnavailableError` within 15 s if", { concurren
 });
 
 describe("the store on PostgreSQL", { concurrency: true }, () => {
-  test("refuses a migration whose tables stay locked, and applies it later", async (t) => {
+  test("fails if a migration's tables stay locked, and applies the migration later", async (t) => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: "", databaseUrl });
     const operator = new pg.Client(databaseUrl);

@@ -139,7 +139,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(arrivedAt("/some"), ["evt_2"]);
     });
 
-    test("sends a failing event ten times within 75 hours, with the same ID", async () => {
+    test("sends a failing event ten times over about 75 hours, with the same ID", async () => {
       const receiver = await receive(() => ({ status: 500, body: "x".repeat(5000) }));
       const account = await newAccount(store);
       const hook = await addHook(store, account, receiver.url);

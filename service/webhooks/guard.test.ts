@@ -92,7 +92,7 @@ describe("the target URL of a webhook", () => {
     assert.equal(connections, 0);
   });
 
-  test("is refused if its host name has a public and an internal address", async () => {
+  test("is refused if its host name has both a public and an internal address", async () => {
     const resolve = async (host: string) =>
       names[host]!.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
     for (const [host, addresses] of Object.entries(names)) {

@@ -77,7 +77,7 @@ const mutants: Record<string, { fails: string; flaw: Flaw; failsPlain?: true }> 
     flaw: () => ({ isPaid: ({ fact }) => fact === "funded" || fact === "executed" }),
   },
   "delivers for a proved payment": {
-    fails: "delivers nothing for an address.payment event",
+    fails: "delivers nothing for an address.payment event before the execution",
     flaw: () => ({ isPaid: ({ fact }) => fact === "payment" || fact === "executed" }),
   },
   "delivers for any executed or recovered address": {

@@ -224,7 +224,7 @@ const ofLies: readonly Trial[] = [
       return hands.goodsAre(made, 0);
     },
   ),
-  withGoods("delivers nothing for an address.payment event", async (hands) => {
+  withGoods("delivers nothing for an address.payment event before the execution", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
     await hands.deliver(await hands.eventOf(made, "address.payment"));

@@ -81,7 +81,7 @@ describe("the payers and their amounts", () => {
     assert.deepEqual(said(sharesIn(intent, [], 7n)), ["payers 7"]);
   });
 
-  test("only the six largest of 300 payers are listed", () => {
+  test("only the six largest of 300 payers have their own entry", () => {
     const from = Array.from({ length: 300 }, (_, at) => `0x${`${at}`.padStart(40, "5")}` as Hex);
     const payments = [paid(...from.map((each, at): [Hex, string] => [each, `${at + 1}`]))];
     const found = sharesIn(intent, payments, 0n);

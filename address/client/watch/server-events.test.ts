@@ -41,7 +41,7 @@ function eventsIn(...chunks: (string | Uint8Array)[]) {
 }
 
 describe("readEvents", () => {
-  test("throws the service's refusal", async () => {
+  test("throws `ServiceError` if the service refuses the request", async () => {
     respond = (_request, response) => {
       response.writeHead(429, { "Retry-After": "7", "X-Request-Id": "r1" });
       response.end(JSON.stringify({ error: { code: "rate_limited", message: "m", issues: [] } }));
@@ -52,7 +52,7 @@ describe("readEvents", () => {
     });
   });
 
-  test("throws `unexpected_answer` for a response of a different type", async () => {
+  test("throws `unexpected_answer` if the response is not an event stream", async () => {
     for (const other of ["application/json", "text/plain", "text/event-streams"]) {
       respond = (_request, response) => {
         response.writeHead(200, { "Content-Type": other });
@@ -104,7 +104,7 @@ describe("readEvents", () => {
     assert.equal(event!.data, "a\nb\n c\n");
   });
 
-  test("ignores comments, other fields, events without data, and an incomplete event", async () => {
+  test("ignores comments, unknown fields, and empty or incomplete events", async () => {
     const text = ": ping\n\nretry: 5\n\nevent: status\n\nother: x\ndata: a\n\ndata: b\n";
     assert.deepEqual(
       (await eventsIn(text)).map(({ data }) => data),
@@ -117,7 +117,7 @@ describe("readEvents", () => {
     assert.equal((await eventsIn(text, text, text)).length, 3);
   });
 
-  test("accepts each line break and each character, even if split between chunks", async () => {
+  test("decodes line breaks and characters that are split across chunks", async () => {
     for (const end of ["\n", "\r", "\r\n"]) {
       const bytes = Buffer.from(["event: status", "data: é€😀", "", "data: b", "", ""].join(end));
       const chunks = [...bytes].map((byte) => Uint8Array.of(byte));

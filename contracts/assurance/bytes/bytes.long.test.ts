@@ -119,7 +119,7 @@ function holds(
     });
   }
 
-  test("changing any byte of code violates a property or is listed as harmless", async (t) => {
+  test("changing a byte of the code violates a property or is listed as harmless", async (t) => {
     const single = examples(factory, codeBytes);
     const brokenBySome = (changed: Uint8Array) => {
       for (const example of single) {

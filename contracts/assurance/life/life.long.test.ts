@@ -60,7 +60,7 @@ describe("the life of a vault", { skip }, () => {
     isSafe(check("Life", source));
   });
 
-  test("control: the model checker finds a second execution if `AlreadyOver` is removed", () => {
+  test("control: the model checker finds a second execution without `AlreadyOver`", () => {
     const found = check("Life", without("require(codeBytes == 0); // AlreadyOver"));
     isViolated(found, /executions = 2/);
   });

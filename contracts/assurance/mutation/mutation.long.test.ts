@@ -28,7 +28,7 @@ test("the tests detect a mutated contract", () => {
 });
 
 describe("the report of mutation tests", () => {
-  test("the report is about the current contracts", () => {
+  test("the report describes the current contracts", () => {
     assert.equal(report.creationCodeHash, keccak256(factoryCreationCode));
     const { changes } = report;
     assert.equal(changes + report.guards.changes + report.byHand.changes, ofFactory.size);

@@ -77,7 +77,7 @@ async function paid(): Promise<bigint> {
 }
 
 describe("a chain that charges an additional fee for data", () => {
-  test("an account stays within its gas budget and does not delay others", async (context) => {
+  test("an account stays within its budget and does not delay other accounts", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const running = start(context);
     const hostile = await funded(30, attacker);
@@ -91,7 +91,7 @@ describe("a chain that charges an additional fee for data", () => {
     context.diagnostic(`${charged} of ${budget} wei`);
   });
 
-  test("an account stays within its budget if 2 of 3 endpoints hide the fee", async (context) => {
+  test("an account keeps to its budget even if 2 of 3 endpoints hide the fee", async (context) => {
     await world.client.setCode({ address: oracle, bytecode: oracleCode });
     const tells =
       (name: string, answer: Answer) =>

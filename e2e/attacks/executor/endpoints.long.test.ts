@@ -261,7 +261,7 @@ describe(`${payments} payments through an RPC provider with limits`, () => {
     },
   };
   for (const [name, parts] of Object.entries(limits)) {
-    test(`all payments are executed if the provider ${name}`, async (context) => {
+    test(`all payments are executed even if the provider ${name}`, async (context) => {
       const { url, troubles } = await endpoint(...parts());
       assert.ok((await blocksFor(context, [url], payments)) <= blocksMax);
       assert.ok(troubles() > 0, "it refused nothing");
@@ -296,7 +296,7 @@ const kinds: Record<string, () => Promise<{ url: string }>> = {
 describe("one faulty endpoint among two or three endpoints", () => {
   for (const [name, open] of Object.entries(kinds)) {
     for (const others of [1, 2]) {
-      test(`payments are executed if 1 of ${others + 1} endpoints ${name}`, async (context) => {
+      test(`payments succeed even if 1 of ${others + 1} endpoints ${name}`, async (context) => {
         const bad = await open();
         const good = await Promise.all(Array.from({ length: others }, honest));
         const urls = [bad.url, ...good.map(({ url }) => url)];

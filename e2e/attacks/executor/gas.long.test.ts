@@ -209,7 +209,7 @@ describe("intents with tips", () => {
     await unpriced.stop();
   });
 
-  test("an intent whose calls succeed only at gas price 0 is not sent", async (context) => {
+  test("an intent whose calls succeed only at gas price 0 is not executed", async (context) => {
     // Reverts unless the gas price is 0.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
@@ -380,7 +380,7 @@ describe("an execution in a shared transaction, compared with a separate transac
     assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
   });
 
-  test("costs at most 1.1 times as much gas if 1 of 3 traces is wrong", async (context) => {
+  test("costs at most 1.1 times as much gas even if 1 of 3 traces is wrong", async (context) => {
     const says = (plain: Hex) => [blames(plain), truth, truth];
     assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
@@ -390,7 +390,7 @@ describe("an execution in a shared transaction, compared with a separate transac
     assert.ok(times <= 1.5, `${times}`);
   });
 
-  test("costs at most 1.5 times as much gas if 2 of 3 traces are missing", async (context) => {
+  test("costs at most 1.5 times as much gas with 1 wrong and 2 missing traces", async (context) => {
     const says = (plain: Hex) => [blames(plain), refuses, refuses];
     assert.ok((await gasOfVictim(context, says)) <= 1.5);
   });

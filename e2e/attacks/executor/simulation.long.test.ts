@@ -74,7 +74,7 @@ describe("hostile calls that succeed only in the newest block", () => {
     });
   }
 
-  test("control: they are sent if only the newest block is simulated", async (context) => {
+  test("control: the calls are sent if only the newest block is simulated", async (context) => {
     const proxy = await startProxy(world.rpcUrl, ({ id, method, params }, answer) => {
       if (method !== "eth_estimateGas" || params.length <= 2) return answer;
       const error = { code: -32602, message: "too many arguments, want at most 2" };

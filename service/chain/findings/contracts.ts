@@ -114,7 +114,7 @@ export function notesOf({ intent }: StatusSubject, codes: Codes, pausable: Pausa
     const message = isProxied(target)
       ? "the target is a proxy, so its owner can change this call's effect before the address is " +
         "paid"
-      : "the target's owner can pause it before the address is paid, and then this call fails";
+      : "the owner can pause the target before the address is paid, and then this call fails";
     notes.push({ path: ["calls", index, "target"], code: "target_may_change", message });
   });
   return notes;

@@ -58,7 +58,7 @@ describe("recovery_without_code_on", () => {
     assert.deepEqual(notes, []);
   });
 
-  test("is not reported if the contract exists on the other chain too", async () => {
+  test("is not reported for a contract that exists on every checked chain", async () => {
     const same = { name: "Same", rpc: openChainRpc([world.rpcUrl]) };
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [same]);
     assert.deepEqual([findings, notes], [[], []]);
@@ -71,7 +71,7 @@ describe("recovery_without_code_on", () => {
     assert.ok(!codesOf(findings).includes("recovery_without_code_on"));
   });
 
-  test("is replaced by `recovery_unmeasured` if the other chain is unreachable", async () => {
+  test("is reported with the note `recovery_unmeasured` if one chain is unreachable", async () => {
     const { findings, notes } = await doubtsOf(await world.withCode(walletCode), [silent, second]);
     assert.deepEqual(codesOf(findings), ["recovery_without_code_on"]);
     assert.deepEqual(codesOf(notes), ["recovery_unmeasured"]);

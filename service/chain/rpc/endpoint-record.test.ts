@@ -74,7 +74,7 @@ describe("the maximum number of blocks in a log query", () => {
     for (let i = 0; i < times; i++) recordLogsShown(record, record.logs.rangeBlocks, 5000);
   };
 
-  test("grows later after each further refusal, but after at most 257 queries", () => {
+  test("needs more queries to grow after each refusal, but at most 257", () => {
     const record = opened();
     shrinkLogRange(record, 20);
     const waits: number[] = [];

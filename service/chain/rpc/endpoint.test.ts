@@ -227,7 +227,7 @@ describe("the rate limit of a provider", () => {
     assert.ok(clock.ms - beganMs < 5000, `${clock.ms - beganMs} ms for 100 calls`);
   });
 
-  test("falls to 70 % of the average rate after a 429, and grows with each result", async () => {
+  test("falls to 70 % of the average rate after a 429, and grows with each success", async () => {
     let isLimited = false;
     const { ask, clock, pace } = onVirtualClock((calls) => {
       if (!isLimited) return fine(calls);

@@ -118,7 +118,7 @@ describe("a read of the newest block", () => {
     stop();
   });
 
-  test("measures block intervals by the loop's own poll interval", async () => {
+  test("predicts blocks at intervals of ten polls, but not at intervals of two polls", async () => {
     const requestsPerBlock = async (pollMs: number) => {
       const chain = node();
       const { stop } = follower(chain, pollMs);

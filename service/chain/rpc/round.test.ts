@@ -246,7 +246,7 @@ describe("opening a view of the chain", options, () => {
     });
   }
 
-  test("openView waits for a late endpoint if only one other has answered", async (context) => {
+  test("openView waits for a late endpoint if only one endpoint has answered", async (context) => {
     const first = Promise.withResolvers<void>();
     const method = "eth_getBlockByNumber";
     const fast = (response: ServerResponse) => {

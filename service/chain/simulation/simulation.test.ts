@@ -124,7 +124,7 @@ describe("a simulation that succeeds", () => {
     assert.deepEqual(changesOf(simulation, names(record)), ["shop token 100", "vault token -100"]);
   });
 
-  test("reports what a contract takes after an unlimited approval", async () => {
+  test("reports the amount that a contract takes after an unlimited approval", async () => {
     const approve = (amount: string): Call => ({
       target: world.token,
       function: "approve(address spender, uint256 amount)",
@@ -152,7 +152,7 @@ describe("a simulation that succeeds", () => {
     );
   });
 
-  test("ignores false logs and reports measured balances", async () => {
+  test("reports measured balances even if a token logs transfers that never happened", async () => {
     const token = await world.deployOdd("BoastingToken");
     const record = await world.paid([transfer(token)], { token });
     const simulation = await world.simulate(record);

@@ -172,7 +172,7 @@ describe("the state of an address", () => {
 });
 
 describe("400 simultaneous status reads", () => {
-  test("return the status of the requested address", async () => {
+  test("each return the status of the requested address", async () => {
     const records = await Promise.all(Array.from({ length: 400 }, () => world.newRecord()));
     await world.pay(records[399]!.address, 100n);
     clock += 1000;

@@ -163,7 +163,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await told(accountId), ["payment 10 25"]);
     });
 
-    test("waits for as many confirmations as the account set for the other chain", async () => {
+    test("waits for the account's number of confirmations on the payment's chain", async () => {
       const { accountId, address } = await open(await world.newRecord());
       await setConfirmations(store.db, accountId, 10, 5);
       await setConfirmations(store.db, accountId, ownId, 0);

@@ -96,7 +96,7 @@ describe("computeShares", () => {
   });
 });
 
-describe("admit with `EXECUTOR_PAYS=tips`", () => {
+describe("`admit` with `EXECUTOR_PAYS=tips`", () => {
   const wei = { suggested: { maxFee: 1n, priorityFee: 1n }, neededPerGas: 1n, perByte: 0n };
   const purse = { ...wei, nextBaseFee: 1n, balance: 10n ** 18n, balanceSure: 10n ** 18n };
   const noBudgets = openBudgets(

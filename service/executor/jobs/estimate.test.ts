@@ -36,7 +36,7 @@ describe("a recovery of several tokens", () => {
     });
   });
 
-  test("waits with the reason `CallFailed` if one transfer fails and one is unknown", () => {
+  test("waits with the reason `CallFailed` if one transfer fails and one is not simulated", () => {
     assert.deepEqual(combineEstimates(tokens, [fails, unknown]), {
       transfers: [],
       reason: "CallFailed",

@@ -13,11 +13,11 @@ describe("planGas", () => {
     assert.equal(plan(137_000, undefined), 137_000);
   });
 
-  test("returns the simulation's limit if the work depends on the available gas", () => {
+  test("returns enough gas for the simulation's limit if the work depends on the gas", () => {
     assert.ok(plan(178_000, 1_042_285) * 1.375 * (63 / 64) > limit - 2);
   });
 
-  test("never returns more gas than a transaction can have", () => {
+  test("never returns more gas than fits in a transaction after the margin is added", () => {
     assert.ok(plan(178_000, 1_042_285, 4_000_000) * 1.375 + 40_000 <= 4_000_000);
   });
 });

@@ -53,7 +53,7 @@ describe("the gas and calldata limits of a transaction", () => {
   type Column = keyof (typeof measured)["one call"];
   const columns = Object.keys(measured["one call"]) as Column[];
 
-  test("suffice for the batches that contracts/snapshots/gas.json measures", () => {
+  test("suffice for the batches in contracts/snapshots/gas.json", () => {
     for (const column of columns)
       for (const count of [1, 5, 20] as const) {
         const used = count * measured[`batch of ${count}, each`][column];
@@ -61,7 +61,7 @@ describe("the gas and calldata limits of a transaction", () => {
       }
   });
 
-  test("suffice for the recoveries that contracts/snapshots/gas.json measures", () => {
+  test("suffice for the recoveries in contracts/snapshots/gas.json", () => {
     // The encoded terms of an intent with one call have 21 words of 32 bytes.
     const terms: Hex = `0x${"00".repeat(21 * 32)}`;
     const gas = (transfer: number) => computeRecoveryGas(terms, [{ gas: transfer }]);

@@ -118,7 +118,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await ledger.readNextNonce(chainId, sender), 6);
     });
 
-    test("store every signed transaction, even with fees above 2^53", async () => {
+    test("store every signed transaction, even if its fees exceed 2^53 wei", async () => {
       const transactions = [signed(1), signed(2)] as const;
       const id = await ledger.openPurpose(fence, purpose(0, address(1)), transactions[0]);
       await ledger.addTransaction(fence, id, transactions[1]);
@@ -158,7 +158,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(final?.id, id);
     });
 
-    test("charge the cost above the tip, and undo the charge after a reorganization", async () => {
+    test("charge the cost that exceeds the tip, and refund it after a reorganization", async () => {
       const tipped = purpose(0, address(1));
       const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
       const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
@@ -319,7 +319,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
-    test("find the newest stored block that is still in the chain", async () => {
+    test("find the newest stored block, or the newest one below a number", async () => {
       await ledger.savePayments(fence, found(9), 60);
       assert.deepEqual(await ledger.findAnchor(chainId), { number: 9, hash: hash(9) });
       assert.deepEqual(await ledger.findAnchor(chainId, 9), { number: 7, hash: hash(7) });
@@ -360,7 +360,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await ledger.findRecords([]), []);
       });
 
-      test("get a job if they have money, unless they already have an active job", async () => {
+      test("get a job if their addresses have money and they have no active job", async () => {
         const block = { number: 9, timestamp: 60 };
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block, isEnough: false }));
         const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };

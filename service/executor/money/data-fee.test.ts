@@ -20,7 +20,7 @@ describe("the data fee of a chain", () => {
 });
 
 describe("isFree", () => {
-  test("returns true for an hour if every endpoint reports a fee of zero", () => {
+  test("returns true for an hour if a quorum has answered and every answer is zero", () => {
     const none = weigh(0n, 0n, 0n);
     assert.equal(none.perByte, 0n);
     assert.ok(isFree(none, 3_600_999));

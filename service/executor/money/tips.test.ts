@@ -55,7 +55,7 @@ describe("openIntentFilter with `EXECUTOR_PAYS=tips`", () => {
     assert.equal(at((expirationTimestamp + 1) * 1000)(intent()), false);
   });
 
-  test("accepts an intent for less than one second after its expiration time", () => {
+  test("accepts an intent less than one second after its expiration time", () => {
     assert.equal(at(expirationTimestamp * 1000)(intent()), true);
     assert.equal(at(expirationTimestamp * 1000 + 999)(intent()), true);
   });

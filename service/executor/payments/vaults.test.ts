@@ -68,7 +68,7 @@ describe("the balances that two endpoints report differently", () => {
     );
   });
 
-  test("remain too low if both endpoints report less than the amount", async () => {
+  test("are below the requested amount if both endpoints report less", async () => {
     const shown = [{ 2: 99 }, { 2: 98 }];
     const found = (await balancesOf(shown))[2]!;
     assert.ok(found === 99 || found === 98, `found ${found}`);

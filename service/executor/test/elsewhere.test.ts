@@ -175,7 +175,7 @@ describe("money that arrives on a chain other than the intent's chain", () => {
     assert.ok(rows.length <= 32, `${rows.length} rows`);
   });
 
-  test("is shown as returned if someone else returned it, even if dust arrives later", async () => {
+  test("is shown as returned if a stranger returned it, even if dust arrives later", async () => {
     const record = await openRecord();
     const { address } = record;
     await running.stop();

@@ -159,7 +159,7 @@ describe("an attack with a look-alike token", () => {
     assert.deepEqual(await wrongIn(address), []);
   });
 
-  test("causes at most three transactions a day if the transfer logs are false", async () => {
+  test("causes at most three transactions a day if the token logs invented transfers", async () => {
     const { address, intent } = await openRecord();
     await pay(address, BigInt(intent.amount));
     await until("it is executed", async () => (await statusOf(address)).state === "executed");

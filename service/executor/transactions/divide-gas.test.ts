@@ -54,7 +54,7 @@ describe("traces from three endpoints", () => {
     assert.equal(await read(), undefined);
   });
 
-  test("are used if two of three are equal, and the other endpoint is reported", async () => {
+  test("are used if two are equal, and the endpoint of the third trace is reported", async () => {
     const { read, events } = await passOver([
       [1, 79_999],
       [30_000, 50_000],
@@ -66,7 +66,7 @@ describe("traces from three endpoints", () => {
     ]);
   });
 
-  test("are not used if one endpoint returns none and the other two differ", async () => {
+  test("are not used if one endpoint returns none and the other two traces differ", async () => {
     const { read, asked } = await passOver([[1, 79_999], [30_000, 50_000], undefined]);
     assert.equal(await read(), undefined);
     await read();
@@ -115,7 +115,7 @@ describe("divideGas for a batch that has no trace", () => {
     { address: failed, gas: 137_500 },
   ];
 
-  test("charges a successful item its estimate, and a failed item the rest", () => {
+  test("charges a successful item its estimated gas, and a failed item the remaining gas", () => {
     const taken = divideGas(shares, 230_000, new Set([failed]));
     assert.deepEqual([taken?.get(ran), taken?.get(failed)], [100_000, 130_000]);
   });

@@ -10,7 +10,7 @@ import type { SendMemory } from "./send.ts";
 
 const address: Hex = `0x${"0a".repeat(20)}`;
 
-test("adoptReplacement throws the key, the block, and each endpoint's nonce", async () => {
+test("adoptReplacement's error names the key, the block, and each endpoint's nonce", async () => {
   const network = openCannedNetwork(2, (place) => ({ result: toQuantity(7 + place) }));
   const view = await network.openView();
   const parts = { chain: { confirmations: 2 } };

@@ -127,7 +127,9 @@ async function findFirstToday(
   const midnight = midnightAfter(view.head.timestamp) - daySeconds;
   const block = await findFirstBlock({ from: 0, to: view.head.number }, async (number) => {
     const calls = [nonceCall(signer.address, number), blockCall(number)];
-    const what = `whether the nonce of ${signer.address} is above ${own} today at block ${number}`;
+    const what =
+      `whether the nonce of ${signer.address} at block ${number} is above ${own} and ` +
+      `block ${number} is from today`;
     return readAgreed(view, what, calls, ([count, header]) => {
       return Number(quantity(count)) > own && blockOf(header).timestamp >= midnight;
     });

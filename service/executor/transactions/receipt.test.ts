@@ -60,7 +60,7 @@ describe("decodeOutcomes", () => {
     assert.deepEqual(decodeOutcomes(receipt(itemFailed(sender, 2n)), factory, sent), []);
   });
 
-  test("assigns the failure of an item to the address of the item", () => {
+  test("attributes an item's failure to the item's address", () => {
     const [outcome] = decodeOutcomes(receipt(itemFailed(sender, 1n)), factory, sent);
     assert.deepEqual(outcome, { kind: "failed", vault, reason: explainRevert("0x") });
   });

@@ -8,7 +8,7 @@ const address: Hex = `0x${"0a".repeat(20)}`;
 const suggested = { maxFee: 1n, priorityFee: 1n };
 const order = { kind: "execute", nonce: 0, data: "0x", gas: 21_000, shares: [] } satisfies Order;
 
-test("send throws `SignerFailed` without calling a signer that failed within 15 s", async () => {
+test("`send` throws `SignerFailed` and skips a signer that failed less than 15 s ago", async () => {
   let nowMs = 0;
   let calls = 0;
   const sign = async () => {

@@ -74,7 +74,7 @@ for (const { name, refusal, using } of signers) {
       test("throws `SignerRefused` without the server's message if the server refuses", () =>
         using("refuses", (signer) => assert.rejects(signer.sign(wanted), refused(refusal))));
 
-      test("stops waiting for a silent server before the lease expires", () =>
+      test("stops waiting for a silent server before the executor's lease expires", () =>
         using("is silent", async (signer) => {
           const askedAtMs = performance.now();
           await assert.rejects(signer.sign(wanted), ({ name, message }: Error) => {

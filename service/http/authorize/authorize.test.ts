@@ -89,7 +89,7 @@ describe("POST /v1/address/create with a credential", () => {
     }
   });
 
-  test("returns 400 `invalid_request` if the header is repeated", async () => {
+  test("returns 400 `invalid_request` if the credential's header is repeated", async () => {
     const { bearer, clientId } = await newAccount();
     const values = { Authorization: [bearer, "Bearer x", ""], "X-Client-Id": [clientId, "x", ""] };
     for (const [name, [good = "", ...others]] of Object.entries(values)) {
@@ -416,7 +416,7 @@ describe("an account's credentials", () => {
   });
 });
 
-describe("GET routes", () => {
+describe("the public GET routes", () => {
   test("ignore credentials and `Origin`", async () => {
     const { bearer, clientId } = await newAccount();
     const credentials = [

@@ -233,7 +233,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await create(page, intent, signed), "created", "a repeat");
     });
 
-    test("a page gets 403 `not_signed` with an old key or the key of another account", async () => {
+    test("a signature by an old key or another account's key gets 403 `not_signed`", async () => {
       const [mine, other] = [await shop(), await shop()];
       const intent = newIntent();
       const by = (key: string) => ({ signature: signatureFor(addressOf(intent), key) });

@@ -57,7 +57,7 @@ describe("POST /v1/address/create", () => {
     }
   });
 
-  test("returns 415 for a wrong type, charset, or encoding", async () => {
+  test("returns 415 for a wrong content type, charset, or content encoding", async () => {
     const intent = newIntent();
     const refused: [Record<string, string>, RegExp][] = [
       [{ "content-type": "text/plain" }, /^expected .* application\/json, found "text\/plain"$/],

@@ -64,7 +64,7 @@ function boundPerDay({ accounts, limits }: Parts) {
       accounts.limiter,
       policy,
       accountId,
-      `the account exceeded ${most} addresses per day`,
+      `the account exceeded its limit of ${most} create requests per day`,
     );
 }
 

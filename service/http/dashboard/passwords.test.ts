@@ -98,7 +98,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await openBrowser(service).signIn(email, newPassword)).statusCode, 200);
     });
 
-    test("make no reset token for an email without an account", async () => {
+    test("create no reset token for an email without an account", async () => {
       const { signIn } = service.parts.accounts;
       assert.equal(await signIn.makeResetSecret(newEmail(), { atMs: 0 }), undefined);
     });

@@ -6,8 +6,8 @@ import { describe, test } from "node:test";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { openAdmission, openLatencyLimit } from "./admission.ts";
 
-describe("the number of create requests in progress", () => {
-  test("decreases if a client disconnects at any stage of its request", () => {
+describe("the limits on simultaneous create requests", () => {
+  test("no longer count a request after its client disconnects, at any stage", () => {
     const admission = openAdmission(1, () => assert.fail("nothing is refused"));
     for (const goneAfter of ["enter", "awaitBody", "begin"]) {
       for (const isComplete of [false, true]) {
@@ -26,7 +26,7 @@ describe("the number of create requests in progress", () => {
     }
   });
 
-  test("excludes requests whose bodies are still arriving", () => {
+  test("exclude a request from the adaptive limit while its body arrives", () => {
     const admission = openAdmission(1000, () => assert.fail("nothing is refused"));
     const [first, ...others] = Array.from({ length: admission.limit() }, () => exchange(false));
     for (const { request, reply } of [first!, ...others]) {
@@ -43,7 +43,7 @@ describe("the number of create requests in progress", () => {
     assert.equal(admission.findFull(), undefined);
   });
 
-  test("closes the connection of the slowest body, but only after one second", () => {
+  test("close the slowest body's connection to admit a request, but only after one second", () => {
     let nowMs = 0;
     const onShed = () => assert.fail("nothing is refused");
     const admission = openAdmission(2, onShed, () => nowMs);
@@ -164,7 +164,7 @@ for (const [name, service] of Object.entries(services)) {
       assert.equal(busy.refused, 0);
     });
 
-    test("at triple load, admits 90 % of the capacity and keeps p99 within 5 times normal", () => {
+    test("at triple load, admits 90 % of the capacity, and p99 is at most 5 times normal", () => {
       const { limit, unloaded } = start();
       const from = { perSecond: 3 * capacity, fromMs: 10_000 };
       const first = offer(limit, service, { ...from, seconds: 5 });
@@ -209,7 +209,7 @@ describe("a limit on simultaneous requests, with a database latency of 50 ms", (
     assert.equal(offer(limit, slow, { perSecond: 100, seconds: 20, fromMs: 5_000 }).refused, 0);
   });
 
-  test("admits 90 % of the capacity if full use takes 500 simultaneous requests", () => {
+  test("admits 90 % of the capacity if full use requires 500 simultaneous requests", () => {
     const limit = openLatencyLimit(1024);
     const parallel = { ...database, busyMs: 0.1 };
     const perSecond = 3 * capacityOf(parallel);

@@ -40,7 +40,7 @@ describe("requests to `/v1/address/create` that the server refuses with 503", ()
     };
   };
 
-  test("get the same response as requests that reach the framework", async () => {
+  test("get the same response as requests that the framework refuses", async () => {
     const [early, late] = [partsOf(await posted(create)), partsOf(await posted(elsewhere))];
     assert.equal(early.status, "HTTP/1.1 503 Service Unavailable");
     assert.equal(early.text, late.text);

@@ -35,7 +35,7 @@ after(async () => {
 });
 
 describe("the responses of an account's routes match spec/openapi.json", () => {
-  test("the routes for lists, with every status", async () => {
+  test("for each status of the routes for the account's addresses and events", async () => {
     const { accountId, apiKey } = await service.newKey();
     const authorization = `Bearer ${apiKey}`;
     const payload = JSON.stringify(newIntent());

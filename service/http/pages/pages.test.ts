@@ -99,7 +99,7 @@ describe("servePages", () => {
     }
   });
 
-  test("returns the payment page for paths under `/a`, and the dashboard for others", async () => {
+  test("returns the payment page for paths under `/a`, and otherwise the dashboard", async () => {
     for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);
     }

@@ -90,7 +90,7 @@ describe("GET /v1/address/{address}/proof", () => {
     node.stop();
   });
 
-  test("returns a proof that a page can verify with only the block's hash", async () => {
+  test("returns a proof that a page can verify with only block hashes", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const open = await get(record.address);
     assert.equal(open.statusCode, 200);

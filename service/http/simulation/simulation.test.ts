@@ -32,7 +32,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     await cut.close();
   });
 
-  test("returns 503 if the calls per minute to the chain are used up", async () => {
+  test("returns 503 if the calls to the chain for this minute are used up", async () => {
     const spent = await startApp({
       chains: chainsAt(world),
       limits: { simulationCallsPerMinute: 1 },

@@ -365,7 +365,7 @@ function openShares({ streamsMax, streamsPerAddressMax, streamsPerClientMax }: E
       [address, streamsPerAddressMax, "this address"],
       [client, streamsPerClientMax, "one client"],
       [`of ${network}`, shareOf(streamsMax), "one network"],
-      [`${address} ${network}`, shareOf(streamsPerAddressMax), "this address and one network"],
+      [`${address} ${network}`, shareOf(streamsPerAddressMax), "this address from one network"],
     ] as const;
 
   function leave(place: string): void {

@@ -41,7 +41,7 @@ const fateOf = async (address: string, token: Hex, at?: TestApp) =>
 const openRecord = async () => keepRecord(server, await world.newRecord());
 
 describe("POST /v1/address/{address}/sent", () => {
-  test("returns 400 if the body names neither a token nor a transaction", async () => {
+  test("returns 400 unless the body names either a token or a transaction", async () => {
     const { address } = await openRecord();
     const transactionHash = `0x${"1".repeat(64)}`;
     for (const body of [{}, { token: plain, transactionHash }, { token: "0x12" }, { other: 1 }]) {
@@ -90,7 +90,7 @@ describe("POST /v1/address/{address}/sent", () => {
     assert.deepEqual([problem, tokens], ["unknown_transaction", []]);
   });
 
-  test("returns `pays_nothing_here` for a payment to somebody else", async () => {
+  test("returns `pays_nothing_here` for a payment to another address", async () => {
     const { address } = await openRecord();
     const { transactionHash } = await world.pay(plain, 5n, plain);
     const { problem, tokens } = await sentTo(address, { transactionHash });
@@ -141,7 +141,7 @@ describe("POST /v1/address/{address}/sent", () => {
     ["before the expiration time", false, 235_000],
     ["after the expiration time", true, 420_000],
   ] as const) {
-    test(`returns \`unmovable\` if a return takes too much gas ${when}`, async () => {
+    test(`returns \`unmovable\` if a return needs too much gas ${when}`, async () => {
       const expirationTimestamp = Number((await world.client.getBlock()).timestamp) + 60;
       const change = isExpired ? { expirationTimestamp } : {};
       const { address } = await keepRecord(server, await world.newRecord(change));

@@ -87,7 +87,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test(
-      "control: they delay some events if all endpoints share one pool of slots",
+      "control: the 240 endpoints delay some events if all endpoints share one pool of slots",
       onlyLong,
       async () => {
         await store.db

@@ -88,7 +88,7 @@ describe("an executor with two keys", () => {
     return { first: of(first), second: of(second) };
   }
 
-  test("executes all payments with one key if the other does not sign", async () => {
+  test("executes all payments with one key if the other key does not sign", async () => {
     let asked = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
       if (signer.address === second) return signer.sign(transaction);
@@ -125,7 +125,7 @@ describe("an executor with two keys", () => {
     await until("all are executed", () => allExecuted(records));
   });
 
-  test("sends nothing with a key that has no coin", async () => {
+  test("sends nothing with a key that has no funds", async () => {
     const wei = await world.client.getBalance({ address: first });
     await world.client.setBalance({ address: first, value: 0n });
     start();
@@ -140,7 +140,7 @@ describe("an executor with two keys", () => {
     });
   });
 
-  test("control: an executor executes nothing if its only key has no coin", onlyLong, async () => {
+  test("control: an executor executes nothing if its only key has no funds", onlyLong, async () => {
     const wei = await world.client.getBalance({ address: first });
     await world.client.setBalance({ address: first, value: 0n });
     start(() => ({ signers: [twoKeys[0]] }));
@@ -178,7 +178,7 @@ describe("an executor with two keys", () => {
   });
 
   test(
-    "control: a key without coin is used if the only endpoint reports a false balance",
+    "control: a key without funds is used if the only endpoint overstates the balance",
     onlyLong,
     async () => {
       const wei = await world.client.getBalance({ address: first });
@@ -196,7 +196,7 @@ describe("an executor with two keys", () => {
   for (const honest of [2, 1]) {
     const options = honest === 1 ? {} : onlyLong;
     test(
-      `does not use a key without coin if one of ${honest + 1} endpoints reports a false balance`,
+      `does not use a key without funds if one of ${honest + 1} endpoints overstates the balance`,
       options,
       async () => {
         const wei = await world.client.getBalance({ address: first });

@@ -246,7 +246,7 @@ describe("an executor after a restore from a backup", () => {
   );
 
   test(
-    "charges the highest possible cost if no node has the transaction",
+    "charges the highest possible cost of a transaction that no node has",
     onlyLong,
     async (context) => {
       const restore = await backUp();
@@ -278,7 +278,7 @@ describe("an executor after a restore from a backup", () => {
     },
   );
 
-  test("charges unknown transactions at most the rest of the daily budget", async (context) => {
+  test("charges at most the remaining daily budget for unknown transactions", async (context) => {
     const restore = await backUp();
     tick(100);
     const first = start(context);

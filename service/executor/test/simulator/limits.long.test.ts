@@ -151,7 +151,7 @@ test("control: a block is reported as a gap if no endpoint returns its logs", as
 const withoutLogs: Limit = (call, honest) =>
   isLogs(call) || call.method === "eth_getBlockReceipts" ? error("too many requests") : honest;
 
-describe("one of three endpoints refuses all logs, but no block is skipped", () => {
+describe("one of three endpoints refuses all log queries, but no block is skipped", () => {
   for (const [what, startSeconds] of [
     ["while new blocks arrive", 0],
     ["if the executor is 150 blocks behind", 1800],

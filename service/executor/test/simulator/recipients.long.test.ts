@@ -119,7 +119,7 @@ describe("a payment is found if its address is created while logs are queried", 
     });
   }
 
-  test("control: the payment is missed if blocks are read once and balances never", async () => {
+  test("control: a payment is missed if logs are queried once and no balance is read", async () => {
     const tuning = { recordsPerPass: 0, resweepBlocks: 0 };
     const { faults } = await historyOf(1, { tuning, isLate: true });
     assert.ok(faults.some((fault) => /^missing/.test(fault)));

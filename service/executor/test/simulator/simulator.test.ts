@@ -63,7 +63,7 @@ describe("simulated executors handle each payment exactly once, and report no fa
   }
 });
 
-describe("simulated executors with tips and two unreliable keys miss and repeat no payment", () => {
+describe("simulated executors with tips and two unreliable keys handle each payment once", () => {
   for (const some of partsOf(seeds)) {
     test(nameOf(some), async () => {
       const reports = await histories(some, { keys: 2, isTipped: true });
@@ -80,7 +80,7 @@ describe("simulated executors with tips and two unreliable keys miss and repeat 
  */
 const blocksMax = 20;
 
-describe(`hostile intents delay no payment by more than ${blocksMax} blocks after faults`, () => {
+describe(`hostile intents delay payments by at most ${blocksMax} blocks after faults end`, () => {
   for (const [seed, what] of [
     [143, "one false hash below the head was believed for 51 blocks"],
     [94, "an execution that reverted after its expiry delayed the recovery for 21 blocks"],
@@ -108,7 +108,7 @@ describe(`hostile intents delay no payment by more than ${blocksMax} blocks afte
  */
 const lateBlocksMax = 40;
 
-describe("a sleeping chain returns late money within five minutes after faults end", () => {
+describe("late money on a sleeping chain is returned within five minutes after faults end", () => {
   const unnoticed =
     "seed 138, which failed before: a sleeping executor missed a deep reorg, and money waited";
   test(unnoticed, onlyLong, async () => {
@@ -128,7 +128,7 @@ describe("a sleeping chain returns late money within five minutes after faults e
   }
 });
 
-describe("one wrong endpoint costs nothing and delays payments by at most two blocks", () => {
+describe("one wrong endpoint causes no loss, and delays payments by at most two blocks", () => {
   for (const [seed, what] of [
     [1066, "an estimate that was not a number ended each pass"],
     [6251, "two tokens that arrived one after the other were counted as one long wait"],
@@ -136,7 +136,7 @@ describe("one wrong endpoint costs nothing and delays payments by at most two bl
     [6253, "the time before a record existed was counted as a delay"],
     [858, "an endpoint without receipts blocked a nonce that another sender used"],
     [129, "logs refused by one endpoint made each block a gap, and payments waited"],
-    [192, "a false balance made the executor use a key without coin"],
+    [192, "a false balance made the executor use a key without funds"],
     [547, "the logs of 11 to 20 blocks were read more slowly than new blocks arrived"],
     [325, "one different trace caused gas to be split by the estimates"],
   ] as const) {
