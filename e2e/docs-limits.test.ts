@@ -11,7 +11,7 @@ import { callsMax, measuredBalancesMax } from "executable-address/shapes";
 import { typeDepthMax } from "../address/abi/type.ts";
 import { originsMax } from "../service/accounts/origins/origins.ts";
 import { policies } from "../service/accounts/policies.ts";
-import { executionGasMax } from "../service/chain/execution-gas.ts";
+import { executionGasMax } from "../service/chain/gas-limits.ts";
 import { reasonCharactersMax } from "../service/chain/simulation/revert.ts";
 import { pairsPerCallMax } from "../service/chain/status/probe.ts";
 import { eventBytesMax } from "../service/events/changes.ts";

@@ -34,7 +34,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { estimateGas, getBalance, getChainId, getCode } from "viem/actions";
 import { concat, isHex } from "viem/utils";
 import { codeFault, forkFault, missingPeriphery, peripheryNames } from "./check.ts";
-import { transactionGasMin } from "./execution-gas.ts";
+import { transactionGasMin } from "./gas-limits.ts";
 import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused } from "./rpc/json-rpc.ts";
 

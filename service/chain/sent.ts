@@ -16,13 +16,13 @@ import {
 import { decodeAbiParameters, parseAbiParameters } from "viem/utils";
 import { min } from "../flow/numbers.ts";
 import { sleepUnref } from "../flow/wait.ts";
-import { computeReturnGas, transactionGasMin, transferGasMax } from "./execution-gas.ts";
+import { computeReturnGas, transactionGasMin, transferGasMax } from "./gas-limits.ts";
 import { type AtBlock, encodeViewCall } from "./rpc/chain-rpc.ts";
 import type { Endpoint } from "./rpc/endpoint.ts";
 import { type Answer, type Call, parseLog, quantity } from "./rpc/json-rpc.ts";
 import { openNetwork } from "./rpc/network.ts";
 import type { View } from "./rpc/view.ts";
-import { measureReturn, type ReturnOutcome } from "./simulation/measure-return.ts";
+import { measureReturn, type ReturnOutcome } from "./simulation/meter.ts";
 import { readHoldings, type VaultToken } from "./status/probe.ts";
 
 /**

@@ -9,7 +9,7 @@
 // check found a payment. A new address, a due job, or an event that waits for a block wakes the
 // chain.
 
-import type { BlockPace } from "../chain/rpc/block-pace.ts";
+import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { newOpenSearch, type OpenSearch } from "../events/open-records.ts";
 import { dayOf } from "../flow/days.ts";

@@ -10,9 +10,8 @@
 // - return reported tokens
 
 import type { Hex } from "executable-address";
-import { type BlockPace, openBlockPace } from "../chain/rpc/block-pace.ts";
-import { type Network, openNetwork } from "../chain/rpc/network.ts";
-import { openRelays, type Relays } from "../chain/rpc/relays.ts";
+import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
+import { type Network, openNetwork, openRelays, type Relays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
 import { min } from "../flow/numbers.ts";

@@ -2,7 +2,7 @@
 // for all chains.
 
 import type { Hex } from "executable-address";
-import { executionGasMax } from "../chain/execution-gas.ts";
+import { executionGasMax } from "../chain/gas-limits.ts";
 import type { FollowTuning } from "../follow/context.ts";
 import type { BudgetLimits } from "./money/budgets.ts";
 import type { FeePolicy } from "./money/fees.ts";

@@ -6,7 +6,7 @@
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";
 import { encodeFunctionData, getAddress, parseEventLogs, toHex, zeroAddress } from "viem";
-import { executionGasMax } from "../../../service/chain/execution-gas.ts";
+import { executionGasMax } from "../../../service/chain/gas-limits.ts";
 import { payer, recoverData } from "../../../service/testing/chain/world.ts";
 import type { Case, Kit } from "./hands.ts";
 

@@ -9,10 +9,16 @@ import { readAtNewest } from "../rpc/heads.ts";
 import { unread } from "../rpc/json-rpc.ts";
 import { findFunding } from "../simulation/funding.ts";
 import { openSimulations, type SimulatedChain } from "../simulation/simulation.ts";
-import { findAllowances } from "./allowances.ts";
 import { askPaused, notesOf, readCodes } from "./contracts.ts";
 import { type Depths, findGas, findLater, findNearExpiry } from "./later.ts";
-import { findFailure, findLeftOver, findLost, findWallets, receiversOf } from "./outcome.ts";
+import {
+  findAllowances,
+  findFailure,
+  findLeftOver,
+  findLost,
+  findWallets,
+  receiversOf,
+} from "./outcome.ts";
 import { findRecoveryDoubts, type OtherChain } from "./recovery.ts";
 import {
   askToken,

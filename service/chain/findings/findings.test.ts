@@ -24,7 +24,7 @@ import {
   stranger,
 } from "../../testing/chain/simulated.ts";
 import { payer } from "../../testing/chain/world.ts";
-import { executionGasMax } from "../execution-gas.ts";
+import { executionGasMax } from "../gas-limits.ts";
 import { openChecks } from "./checks.ts";
 
 const amount = "5000000";

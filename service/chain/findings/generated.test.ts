@@ -13,7 +13,7 @@ import {
   stranger,
 } from "../../testing/chain/simulated.ts";
 import { payer, recovery } from "../../testing/chain/world.ts";
-import { executionGasMax } from "../execution-gas.ts";
+import { executionGasMax } from "../gas-limits.ts";
 import { openChecks } from "./checks.ts";
 
 const count = Number(process.env.CHECKS ?? 60);

@@ -9,7 +9,7 @@ import type { Finding, Simulation } from "executable-address/client";
 import { type BlockReference, type StatusSubject, toQuantity } from "executable-address/status";
 import { isHex } from "viem/utils";
 import { blockSecondsMax } from "../chains.ts";
-import { dependsOnGas, executionGasMax, floorFactor } from "../execution-gas.ts";
+import { dependsOnGas, executionGasMax, floorFactor } from "../gas-limits.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { askAt, type StateOverrides } from "../rpc/chain-rpc.ts";
 import { blockCall, blockOf, CallRefused, quantity, revertOf } from "../rpc/json-rpc.ts";

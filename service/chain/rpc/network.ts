@@ -1,5 +1,6 @@
 // Calls several endpoints of one chain, so that no single endpoint has to be trusted. A view
-// (view.ts) is the chain's state at one block.
+// (view.ts) is the chain's state at one block. Relays, which the operator configures (`sendUrls`),
+// only receive transactions.
 //
 // An additional endpoint never makes the answers less reliable. The height of the newest block
 // needs a quorum, so an endpoint cannot invent later blocks. An endpoint is silent if its newest
@@ -29,8 +30,10 @@ import {
   takeWilling,
 } from "./endpoint-record.ts";
 import {
+  type Answer,
   type Block,
   blockCall,
+  type Call,
   ChainUnavailable,
   parseBlock,
   quantity,
@@ -80,7 +83,7 @@ export function openNetwork(
   };
 }
 
-export type NetworkTime = Pick<NetworkState, "clock" | "sleep">;
+type NetworkTime = Pick<NetworkState, "clock" | "sleep">;
 
 /**
  * Opens the round that reads the newest block of each endpoint. This round also waits for
@@ -258,4 +261,44 @@ function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
     const detail = `block ${head.number}: ${returned}, but another endpoint returns ${other}`;
     report({ kind: "rpc_disagreement", about: "head", detail });
   }
+}
+
+/**
+ * The answers of the relay that is named `rpc`. `answers` is undefined if the relay failed. It is
+ * also undefined if another relay accepted the transaction before this relay answered.
+ */
+export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
+
+export type Relays = { count: number; send(calls: Call[]): Promise<RelayAnswer[]> };
+
+/**
+ * Opens relays. A transaction is sent to all relays simultaneously. One acceptance is sufficient,
+ * so a silent relay causes no delay. A relay that keeps failing is skipped for a growing number of
+ * transactions. A relay is also skipped while its provider demands a pause. Such a pause is not a
+ * failure.
+ */
+export function openRelays(
+  chainId: number,
+  endpoints: readonly Endpoint[],
+  report: (event: NetworkEvent) => void,
+  time: NetworkTime,
+): Relays {
+  const state = { chainId, all: endpoints.map(openRecord), report, ...time };
+  return {
+    count: endpoints.length,
+    async send(calls) {
+      const endpoints = takeWilling(state).filter(({ endpoint }) => !endpoint.isPaused?.(calls));
+      const found = endpoints.map(
+        ({ endpoint }): RelayAnswer => ({ rpc: endpoint.name, answers: undefined }),
+      );
+      const accepted = Promise.withResolvers<void>();
+      const asked = endpoints.map(async (record, place) => {
+        const list = await ask(state, record, calls);
+        found[place]!.answers = list;
+        if (list?.some((answer) => "result" in answer)) accepted.resolve();
+      });
+      await Promise.race([accepted.promise, Promise.allSettled(asked)]);
+      return found.map((each) => ({ ...each }));
+    },
+  };
 }

@@ -4,7 +4,7 @@
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import { toQuantity } from "executable-address/status";
-import type { BlockPace } from "../../chain/rpc/block-pace.ts";
+import type { BlockPace } from "../../chain/rpc/heads.ts";
 import {
   type Answer,
   type CallError,

@@ -3,9 +3,9 @@
 
 import { executeCalldata, gasMargin, toHex } from "executable-address";
 import { toQuantity } from "executable-address/status";
-import { dependsOnGas } from "../../chain/execution-gas.ts";
-import type { BlockPace } from "../../chain/rpc/block-pace.ts";
+import { dependsOnGas } from "../../chain/gas-limits.ts";
 import { recordWithoutGasUse } from "../../chain/rpc/endpoint-record.ts";
+import type { BlockPace } from "../../chain/rpc/heads.ts";
 import { type Answer, type Call, quantity } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { EndpointClient } from "../../chain/rpc/view.ts";

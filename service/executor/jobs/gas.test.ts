@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { batchCalldata, fromHex, type Hex, recoverCalldata } from "executable-address";
 import measured from "executable-address-contracts/snapshots/gas.json" with { type: "json" };
-import { computeRecoveryGas } from "../../chain/execution-gas.ts";
+import { computeRecoveryGas } from "../../chain/gas-limits.ts";
 import type { Purse } from "../transactions/purse.ts";
 import {
   baseGas,

@@ -3,7 +3,7 @@
 
 import { fromHex, gasMargin, type Hex } from "executable-address";
 import { size } from "viem/utils";
-import { calldataGas, nonzeroFactor, transactionGasMin } from "../../chain/execution-gas.ts";
+import { calldataGas, nonzeroFactor, transactionGasMin } from "../../chain/gas-limits.ts";
 import type { Share } from "../ledger/purposes.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import type { Examined } from "../payments/vaults.ts";

@@ -6,8 +6,8 @@
 // the day's spending within half of each budget.
 
 import { recoverCalldata, toHex } from "executable-address";
-import { computeReturnGas } from "../../chain/execution-gas.ts";
-import { measureReturn } from "../../chain/simulation/measure-return.ts";
+import { computeReturnGas } from "../../chain/gas-limits.ts";
+import { measureReturn } from "../../chain/simulation/meter.ts";
 import { daySeconds, midnightAfter } from "../../flow/days.ts";
 import type { ReportedJob } from "../ledger/reported-tokens.ts";
 import type { Budgets } from "../money/budgets.ts";

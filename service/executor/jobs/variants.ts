@@ -8,7 +8,7 @@
 
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
-import type { BlockPace } from "../../chain/rpc/block-pace.ts";
+import type { BlockPace } from "../../chain/rpc/heads.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
 import type { Pass } from "../pass.ts";

@@ -2,8 +2,8 @@
 // A failing job delays other jobs only while its balance is read and its calls are simulated.
 
 import { codeFault } from "../../chain/check.ts";
-import { computeRecoveryGas } from "../../chain/execution-gas.ts";
-import type { BlockPace } from "../../chain/rpc/block-pace.ts";
+import { computeRecoveryGas } from "../../chain/gas-limits.ts";
+import type { BlockPace } from "../../chain/rpc/heads.ts";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";

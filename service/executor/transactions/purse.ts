@@ -2,7 +2,7 @@
 
 import type { Hex } from "executable-address";
 import { size } from "viem/utils";
-import { transactionGasMin } from "../../chain/execution-gas.ts";
+import { transactionGasMin } from "../../chain/gas-limits.ts";
 import { ChainUnavailable, quantity } from "../../chain/rpc/json-rpc.ts";
 import { listAnswers, readAnswers } from "../../chain/rpc/view.ts";
 import { lowerMedian, max, upperMedian } from "../../flow/numbers.ts";

@@ -4,9 +4,8 @@
 import type { Hex } from "executable-address";
 import { keccak256 } from "viem/utils";
 import type { Call } from "../../chain/rpc/json-rpc.ts";
-import { quorumOf } from "../../chain/rpc/network.ts";
+import { quorumOf, type RelayAnswer, type Relays } from "../../chain/rpc/network.ts";
 import { classifyError } from "../../chain/rpc/node-errors.ts";
-import type { RelayAnswer, Relays } from "../../chain/rpc/relays.ts";
 import { max, min } from "../../flow/numbers.ts";
 import type { NewPurpose, Purpose, Share } from "../ledger/purposes.ts";
 import { bumpFee, computeCost, type Fee } from "../money/fees.ts";

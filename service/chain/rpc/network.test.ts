@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openEndpoint, type Response } from "./endpoint.ts";
 import type { NetworkEvent } from "./endpoint-record.ts";
+import { openRelays } from "./network.ts";
 import { openPace } from "./pace.ts";
-import { openRelays } from "./relays.ts";
 
 const sendCall = { method: "eth_sendRawTransaction", params: ["0x"] };
 const accepted: Response = { status: 200, retryAfter: "", date: "", body: { id: 0, result: "0x" } };
