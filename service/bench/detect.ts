@@ -17,7 +17,7 @@ import type { EndpointClient, View } from "../chain/rpc/view.ts";
 import { type Fence, takeLease } from "../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
 import { defaultTuning } from "../executor/settings.ts";
-import { openFollowMemory } from "../follow/memory.ts";
+import { openFollowMemory } from "../follow/context.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";

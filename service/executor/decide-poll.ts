@@ -13,8 +13,8 @@ import type { BlockPace } from "../chain/rpc/heads.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { newOpenSearch, type OpenSearch } from "../events/open-records.ts";
 import { dayOf } from "../flow/days.ts";
+import type { FollowMemory } from "../follow/context.ts";
 import { noteRecipients, transfersSince } from "../follow/logs.ts";
-import type { FollowMemory } from "../follow/memory.ts";
 import type { Parts } from "./pass.ts";
 import type { ScanMemory } from "./payments/scan.ts";
 

@@ -16,7 +16,7 @@ import type { View } from "../chain/rpc/view.ts";
 import { dayOf } from "../flow/days.ts";
 import { min } from "../flow/numbers.ts";
 import { once } from "../flow/together.ts";
-import { type FollowMemory, openFollowMemory } from "../follow/memory.ts";
+import { type FollowMemory, openFollowMemory } from "../follow/context.ts";
 import { sweep } from "../follow/sweep.ts";
 import {
   decidePoll,

@@ -40,8 +40,7 @@ import {
 } from "../chain/rpc/json-rpc.ts";
 import { classifyError, statedLogRange } from "../chain/rpc/node-errors.ts";
 import type { EndpointClient } from "../chain/rpc/view.ts";
-import type { SweepContext } from "./context.ts";
-import type { FollowMemory } from "./memory.ts";
+import type { FollowMemory, SweepContext } from "./context.ts";
 import type { Anchor, Payment, Range } from "./payment.ts";
 
 /**

@@ -7,8 +7,7 @@ import { topicOf, toQuantity, transferTopic } from "executable-address/status";
 import { openRecord, shrinkLogRange } from "../chain/rpc/endpoint-record.ts";
 import type { Answer, Call } from "../chain/rpc/json-rpc.ts";
 import type { EndpointClient, View } from "../chain/rpc/view.ts";
-import type { SweepContext } from "./context.ts";
-import { openFollowMemory } from "./memory.ts";
+import { openFollowMemory, type SweepContext } from "./context.ts";
 import type { Anchor } from "./payment.ts";
 import { sweep } from "./sweep.ts";
 

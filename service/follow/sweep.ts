@@ -15,10 +15,10 @@
 // blocks.
 
 import { blockCall, parseBlock } from "../chain/rpc/json-rpc.ts";
+import { isAncestor, noteLinks, type Position, settlePosition } from "./anchors.ts";
 import type { SweepContext } from "./context.ts";
 import { noteDelisted, noteRecipients } from "./logs.ts";
 import type { Anchor, Payment, Range } from "./payment.ts";
-import { isAncestor, noteLinks, type Position, settlePosition } from "./position.ts";
 import {
   computeRangeBlocks,
   explainNoQuorum,

@@ -2,8 +2,8 @@
 // immediately.
 
 import type { Command, CommandContext, Given } from "../admin/command.ts";
-import { listConfirmations, setConfirmations } from "../events/confirmations.ts";
 import type { WhichEvents } from "../events/list.ts";
+import { listConfirmations, setConfirmations } from "../events/mark.ts";
 import { toIsoOrNull } from "../flow/days.ts";
 import { addTestDelivery, replay } from "./deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";

@@ -5,7 +5,7 @@
 // Each network, relay group, and `ChainRpc` opens its own records. So a process can have several
 // records of the same endpoint.
 //
-// follow/memory.ts stores the last block whose logs an endpoint returned (`FollowMemory.shown`).
+// follow/context.ts stores the last block whose logs an endpoint returned (`FollowMemory.shown`).
 // The endpoint's record omits this block, because a reorganization can remove the block.
 
 import type { Endpoint } from "./endpoint.ts";

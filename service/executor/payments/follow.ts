@@ -1,8 +1,7 @@
 // Connects the log reader (../../follow/) to the executor's database functions (../ledger/).
 
 import { groupsOf } from "../../flow/groups.ts";
-import type { SweepContext } from "../../follow/context.ts";
-import type { FollowMemory } from "../../follow/memory.ts";
+import type { FollowMemory, SweepContext } from "../../follow/context.ts";
 import { statementRows } from "../../store/statement-rows.ts";
 import type { Pass } from "../pass.ts";
 import type { ScanMemory } from "./scan.ts";

@@ -14,7 +14,7 @@ import { eventTypes } from "executable-address/webhook";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { policies } from "../../accounts/policies.ts";
-import { listConfirmations, setConfirmations } from "../../events/confirmations.ts";
+import { listConfirmations, setConfirmations } from "../../events/mark.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { addTestDelivery, replay } from "../../webhooks/deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "../../webhooks/deliveries/list.ts";
