@@ -34,8 +34,6 @@ const smallFiles: Readonly<Record<string, string>> = {
   "contracts/assurance/mutation/trial-worker.ts": "the entry of a thread",
   "element/drawing/draw-wallet.ts": "a part of the element that is loaded on demand",
   "service/chain/admin.ts": "an operator's commands, as in each room",
-  "service/executor/payments/follow.ts": "the reading of logs, next to the scan of balances",
-  "service/executor/transactions/keys-file.ts": "the list of keys, which a test reads alone",
   "service/follow/tables.ts": "the room's tables, as in each room",
   "service/http/lookup/lookup.ts": "a route of the API",
   "service/launch/admin.ts": "an operator's commands, as in each room",

@@ -16,7 +16,7 @@ import { dayOf } from "../flow/days.ts";
 import type { FollowMemory } from "../follow/context.ts";
 import { noteRecipients, transfersSince } from "../follow/logs.ts";
 import type { Parts } from "./pass.ts";
-import type { ScanMemory } from "./payments/scan.ts";
+import type { ScanMemory } from "./payments/detect.ts";
 
 /**
  * The time between two checks of a sleeping chain. This leaves 15 s for a check and a pass, so that
@@ -101,7 +101,7 @@ export async function decidePoll(
     sleep.searchedMs = nowMs;
     const isOpen = !(await isClosed(parts, sleep, nowSeconds));
     if (isOpen) sleep.awakeUntilMs = Math.max(sleep.awakeUntilMs, nowMs + closedMs);
-    // If logs are missing, the chain stays awake until scan.ts has read all balances.
+    // If logs are missing, the chain stays awake until detect.ts has read all balances.
     sleep.isAsleep = nowMs >= sleep.awakeUntilMs && !scan.isOutdated;
   }
   if (!sleep.isAsleep) {

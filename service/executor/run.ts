@@ -13,7 +13,7 @@ import type { Hex } from "executable-address";
 import { type BlockPace, openBlockPace } from "../chain/rpc/heads.ts";
 import { type Network, openNetwork, openRelays, type Relays } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
-import { dayOf } from "../flow/days.ts";
+import { dayOf, daySeconds } from "../flow/days.ts";
 import { min } from "../flow/numbers.ts";
 import { once } from "../flow/together.ts";
 import { type FollowMemory, openFollowMemory } from "../follow/context.ts";
@@ -28,28 +28,27 @@ import {
 } from "./decide-poll.ts";
 import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
 import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
-import {
-  type LateMemory,
-  openLateMemory,
-  recallWaitedSeconds,
-  searchLateJobs,
-} from "./jobs/late.ts";
 import { openReportedMemory, type ReportedMemory, returnReported } from "./jobs/reported-tokens.ts";
 import { type FactoryMemory, openFactoryMemory, work } from "./jobs/work.ts";
+import type { LatePlace } from "./ledger/due.ts";
 import { type Fence, LeaseLost, type LeaseWatch, openLeaseWatch } from "./ledger/lease.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
 import type { Parts, Pass } from "./pass.ts";
-import { sweepContext } from "./payments/follow.ts";
-import { openScanMemory, type ScanMemory, scanNewRecords } from "./payments/scan.ts";
+import {
+  openScanMemory,
+  type ScanMemory,
+  scanNewRecords,
+  sweepContext,
+} from "./payments/detect.ts";
 import { type HoldingsMemory, openHoldingsMemory } from "./payments/vaults.ts";
-import { openTraceMemory, type TraceMemory } from "./transactions/divide-gas.ts";
 import {
   computeNonceCostMax,
   openUnknownNonces,
   type UnknownNonces,
 } from "./transactions/foreign.ts";
 import { computeCostMax, type Purse } from "./transactions/purse.ts";
+import { openTraceMemory, type TraceMemory } from "./transactions/receipt.ts";
 import { openSendMemory, type SendMemory } from "./transactions/send.ts";
 import { keepUp, openKey, type SendingKey } from "./transactions/sending-key.ts";
 import { openReceiptMemory, type ReceiptMemory } from "./transactions/settle.ts";
@@ -261,4 +260,63 @@ function readChainClock(
 ): number {
   if (memory.clock?.hash !== hash) memory.clock = { hash, timestamp, sinceMs: nowMs };
   return timestamp + Math.floor((nowMs - memory.clock.sinceMs) / 1000);
+}
+
+type LateMemory = {
+  /**
+   * The current search for jobs that were postponed too far. `place` is the position at which the
+   * search continues, and `found` is the number of jobs changed so far.
+   */
+  late: { place: LatePlace | undefined; beganMs: number; found: number };
+  /** How long the oldest payment has waited, and when this value was read. */
+  waited: { seconds: number; atMs: number };
+};
+
+const openLateMemory = (): LateMemory => ({
+  late: { place: undefined, beganMs: Number.NEGATIVE_INFINITY, found: 0 },
+  waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
+});
+
+type LatePass = Pass<LateMemory>;
+
+/**
+ * A job is due within this number of seconds, unless it waits for its intent to expire. A wait for
+ * a budget ends at midnight, and a backoff takes at most six hours.
+ */
+const dueSecondsMax = daySeconds;
+
+const searchLateEveryMs = 600_000;
+
+/**
+ * Makes jobs due if a wrong block time postponed them for more than `dueSecondsMax`. A search
+ * begins every `searchLateEveryMs`, and needs several calls if there are many late jobs. At its
+ * end, the search reports the number of changed jobs.
+ */
+async function searchLateJobs(pass: LatePass): Promise<void> {
+  const { parts, memory, fence, view } = pass;
+  const search = memory.late;
+  const { timestamp } = view.head;
+  if (!search.place) {
+    if (parts.clock() - search.beganMs < searchLateEveryMs) return;
+    search.beganMs = parts.clock();
+    search.found = 0;
+    search.place = { dueAtSeconds: timestamp + dueSecondsMax, address: "0x" };
+  }
+  const { count, next } = await parts.ledger.pullLate(fence, search.place);
+  search.found += count;
+  search.place = next;
+  if (!next) parts.report({ kind: "late_jobs", count: search.found });
+}
+
+const readWaitedEveryMs = 60_000;
+
+/** Returns how long the oldest payment has waited. Reads the database every `readWaitedEveryMs`. */
+async function recallWaitedSeconds(pass: LatePass): Promise<number> {
+  const { parts, memory, nowSeconds } = pass;
+  const nowMs = parts.clock();
+  if (nowMs - memory.waited.atMs >= readWaitedEveryMs) {
+    const seconds = await parts.ledger.readWaitedSeconds(parts.chain.chainId, nowSeconds);
+    memory.waited = { seconds, atMs: nowMs };
+  }
+  return memory.waited.seconds;
 }

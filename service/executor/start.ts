@@ -23,7 +23,7 @@ import { convertToWei, toTipPrices } from "./money/tips.ts";
 import type { Parts } from "./pass.ts";
 import { run } from "./run.ts";
 import { type ChainSettings, defaultTuning } from "./settings.ts";
-import { type KeySources, openSigners } from "./transactions/keys-file.ts";
+import { type KeySources, openSigners } from "./transactions/signer.ts";
 
 export type ExecutorConfig = KeySources & {
   executorPollMs: number;

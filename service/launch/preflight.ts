@@ -19,7 +19,7 @@ import { compareEndpoints } from "../chain/compare.ts";
 import { type ChainRpc, openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { CallRefused, hexData } from "../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../chain/simulation/simulation.ts";
-import { dataFeeCallFor } from "../executor/money/data-fee.ts";
+import { dataFeeCallFor } from "../executor/money/fees.ts";
 
 export type EndpointReport = Awaited<ReturnType<typeof compareEndpoints>>[number] & {
   endpoint: string;

@@ -11,7 +11,6 @@ import { retrySecondsMin, waitUntil } from "../ledger/postpone.ts";
 import type { Reason } from "../ledger/reasons.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
-import { nextNonce } from "../transactions/nonces.ts";
 import {
   canAfford,
   computeGasPerByte,
@@ -19,7 +18,14 @@ import {
   type Purse,
   surelyAffords,
 } from "../transactions/purse.ts";
-import { isResting, type Order, type SendPass, SignerFailed, send } from "../transactions/send.ts";
+import {
+  isResting,
+  nextNonce,
+  type Order,
+  type SendPass,
+  SignerFailed,
+  send,
+} from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
 import { type Batch, computeShares, computeSizeMax, type Ready } from "./gas.ts";
 

@@ -22,9 +22,14 @@ import type { Pass } from "../pass.ts";
 import type { Examined } from "../payments/vaults.ts";
 import type { Purse } from "../transactions/purse.ts";
 import { gasMax } from "../transactions/send.ts";
-import { planGas, readGasUses } from "./gas-use.ts";
-import { lateReason, type SimulationRequest, simulateAll } from "./simulate.ts";
-import { estimateVariants, surroundingsOf } from "./variants.ts";
+import { planGas, readGasUses } from "./gas.ts";
+import {
+  estimateVariants,
+  lateReason,
+  type SimulationRequest,
+  simulateAll,
+  surroundingsOf,
+} from "./simulate.ts";
 
 const method = "eth_estimateGas";
 
@@ -56,7 +61,7 @@ const lightGas = 400_000;
 /**
  * Estimates the gas of each execution separately. The estimate is at least the lowest gas limit at
  * which the execution succeeds. Some contracts do less work if the gas limit is low. If an endpoint
- * can measure the gas used at a high limit, `planGas` (gas-use.ts) raises the estimate accordingly.
+ * can measure the gas used at a high limit, `planGas` (gas.ts) raises the estimate accordingly.
  *
  * @returns undefined for each execution that was not simulated in time
  */

@@ -9,6 +9,7 @@ import {
   computeGasLimit,
   computeSizeMax,
   estimateRecoveryCost,
+  planGas,
   type Ready,
 } from "./gas.ts";
 
@@ -89,5 +90,25 @@ describe("the gas and calldata limits of a transaction", () => {
       const { bytes: bytesMax } = computeSizeMax(Array(count).fill(one));
       assert.ok(length <= bytesMax, `expected at most ${bytesMax}, found ${length}`);
     }
+  });
+});
+
+describe("planGas", () => {
+  const limit = 5_000_000;
+  const plan = (estimate: number, use: number | undefined, gasMax = 12_000_000) =>
+    planGas(estimate, use, limit, gasMax);
+
+  test("returns the higher of the estimate and the used gas", () => {
+    assert.equal(plan(100_000, 108_000), 108_000);
+    assert.equal(plan(137_000, 100_000), 137_000);
+    assert.equal(plan(137_000, undefined), 137_000);
+  });
+
+  test("returns enough gas for the simulation's limit if the work depends on the gas", () => {
+    assert.ok(plan(178_000, 1_042_285) * 1.375 * (63 / 64) > limit - 2);
+  });
+
+  test("never returns more gas than fits in a transaction after the margin is added", () => {
+    assert.ok(plan(178_000, 1_042_285, 4_000_000) * 1.375 + 40_000 <= 4_000_000);
   });
 });

@@ -1,7 +1,8 @@
-// Stores the lease of each chain, so that only one process sends transactions. A lease is a row
-// that its holder changes with each write. Another process takes the lease if the row has not
-// changed for some time. The other process measures this time with its own clock, so clocks are
-// never compared. If the previous holder was only slow, its next write fails.
+// Stores who may send transactions on a chain: the process that has the chain's lease, unless an
+// operator has paused signing on the chain. A lease is a row that its holder changes with each
+// write. Another process takes the lease if the row has not changed for some time. The other
+// process measures this time with its own clock, so clocks are never compared. If the previous
+// holder was only slow, its next write fails.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
@@ -156,4 +157,17 @@ export function fenced<Result>(
     }
     return work(transaction);
   });
+}
+
+/** Returns whether an operator has paused signing on the chain. */
+export async function isPaused(db: Kysely<Tables>, chainId: number): Promise<boolean> {
+  const query = db.selectFrom("executor_pauses").select("chain_id").where("chain_id", "=", chainId);
+  return (await query.executeTakeFirst()) !== undefined;
+}
+
+/** Pauses or resumes signing on the chain. Idempotent. */
+export async function setPaused(db: Kysely<Tables>, chainId: number, isOn: boolean): Promise<void> {
+  const clear = db.deleteFrom("executor_pauses").where("chain_id", "=", chainId);
+  const set = db.insertInto("executor_pauses").values({ chain_id: chainId });
+  await (isOn ? set.onConflict((conflict) => conflict.doNothing()).execute() : clear.execute());
 }

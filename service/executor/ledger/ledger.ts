@@ -21,9 +21,7 @@ import type { Dialect, Tables } from "../../store/tables.ts";
 import * as detected from "./detected.ts";
 import * as due from "./due.ts";
 import * as jobs from "./jobs.ts";
-import * as late from "./late.ts";
 import * as lease from "./lease.ts";
-import * as pauses from "./pauses.ts";
 import * as purposes from "./purposes.ts";
 import * as reported from "./reported-tokens.ts";
 import * as settlements from "./settlements.ts";
@@ -35,7 +33,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
   return {
     findLease: lease.findLease.bind(null, db),
     takeLease: lease.takeLease.bind(null, db),
-    isPaused: pauses.isPaused.bind(null, db),
+    isPaused: lease.isPaused.bind(null, db),
     renewLease: lease.renewLease.bind(null, db),
     releaseLease: lease.releaseLease.bind(null, db),
     matchAddresses: matchAddresses.bind(null, db, dialect),
@@ -57,8 +55,8 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     takeReported: reported.takeReported.bind(null, db),
     postponeReported: reported.postponeReported.bind(null, db),
     countReturns: reported.countReturns.bind(null, db),
-    pullLate: late.pullLate.bind(null, db),
-    readWaitedSeconds: late.readWaitedSeconds.bind(null, db),
+    pullLate: due.pullLate.bind(null, db),
+    readWaitedSeconds: due.readWaitedSeconds.bind(null, db),
     readHistory: jobs.readHistory.bind(null, db),
     updateJobs: jobs.updateJobs.bind(null, db),
     openPurpose: purposes.openPurpose.bind(null, db),

@@ -3,7 +3,14 @@
 // budget twice after a restore from a backup. Each signature is verified. A quorum of endpoints
 // must show that the transaction used the nonce.
 
-import { batchSelector, executeSelector, type Hex, recoverSelector } from "executable-address";
+import {
+  batchSelector,
+  decodeExecutions,
+  executeSelector,
+  type Hex,
+  makeRecord,
+  recoverSelector,
+} from "executable-address";
 import { findFirstBlock } from "executable-address/status";
 import type { RpcTransaction } from "viem";
 import { formatTransaction, keccak256, recoverAddress, serializeTransaction } from "viem/utils";
@@ -26,9 +33,7 @@ import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/pu
 import { noAccount } from "../ledger/spending.ts";
 import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
-import { decodeFactoryCalls } from "./factory-calls.ts";
-import { readNonces } from "./nonces.ts";
-import { gasMax, type SendMemory } from "./send.ts";
+import { gasMax, readNonces, type SendMemory } from "./send.ts";
 
 /**
  * For each key, `count` is the number of used nonces that are missing in the database. The executor
@@ -366,3 +371,17 @@ function recordForeign(
   const at = { createdAtSeconds: nowSeconds, chargedAtSeconds: view.head.timestamp };
   return parts.ledger.recordForeign(fence, { sender: signer.address, nonce, wei, ...at, updates });
 }
+
+/**
+ * Returns the name and the address of each call in `data`, in order. For an invalid item of a
+ * batch, returns the item's error.
+ *
+ * @param data calldata of one call or of a batch
+ * @returns `vault` is lowercase
+ * @throws {InvalidError} if `data` is not calldata of the factory
+ */
+export const decodeFactoryCalls = (data: Hex, factory: Hex) =>
+  decodeExecutions(data).map((call) => {
+    if ("error" in call) return call;
+    return { name: call.name, vault: lowerAddress(makeRecord(call.intent, { factory }).address) };
+  });

@@ -8,24 +8,22 @@ import { listAnswers, readAnswers } from "../../chain/rpc/view.ts";
 import { lowerMedian, max, upperMedian } from "../../flow/numbers.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import {
-  type DataFee,
-  dataFeeCall,
-  isFree,
-  mergeDataFees,
-  parseDataFee,
-  unknownDataFee,
-} from "../money/data-fee.ts";
-import {
   boundNextBaseFee,
   computeCost,
+  type DataFee,
+  dataFeeCall,
   type Fee,
   feeHistoryCall,
   findDemandedPrice,
   gasPriceCall,
+  isFree,
+  mergeDataFees,
+  parseDataFee,
   parseNextBaseFee,
   parsePriorityFee,
   type Size,
   suggestFee,
+  unknownDataFee,
 } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 

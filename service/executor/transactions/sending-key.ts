@@ -10,9 +10,16 @@ import { computeCost } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import { findWithCode } from "../payments/vaults.ts";
 import { adoptUnknown, type UnknownNonces } from "./foreign.ts";
-import { readKeyNonce, readNonces } from "./nonces.ts";
 import { canAfford, measureSize, type Purse, readPurse, zeroValueTransfer } from "./purse.ts";
-import { broadcast, replace, type SendPass, SignerFailed, send } from "./send.ts";
+import {
+  broadcast,
+  readKeyNonce,
+  readNonces,
+  replace,
+  type SendPass,
+  SignerFailed,
+  send,
+} from "./send.ts";
 import { type SettlePass, settle } from "./settle.ts";
 
 /** The state of one key. */

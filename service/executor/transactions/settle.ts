@@ -24,9 +24,7 @@ import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { Pass } from "../pass.ts";
 import { findWithCode, type HoldingsMemory } from "../payments/vaults.ts";
 import type { ChainSettings } from "../settings.ts";
-import { divideGas, readGasUsed, type TraceMemory } from "./divide-gas.ts";
-import { decodeFactoryCalls } from "./factory-calls.ts";
-import { adoptReplacement } from "./foreign.ts";
+import { adoptReplacement, decodeFactoryCalls } from "./foreign.ts";
 import {
   computeUpdates,
   isFailure,
@@ -37,7 +35,10 @@ import {
   compareReceipts,
   decodeOutcomes,
   describeReceipts,
+  divideGas,
   type Receipt,
+  readGasUsed,
+  type TraceMemory,
   tipsIn,
 } from "./receipt.ts";
 import type { SendMemory } from "./send.ts";

@@ -19,8 +19,7 @@ import {
 } from "../../testing/executor/signing.ts";
 import type { Signer } from "../pass.ts";
 import { defaultTuning } from "../settings.ts";
-import { signerTimeoutMs } from "./remote-signer.ts";
-import { openSigner } from "./signer.ts";
+import { openSigner, signerTimeoutMs } from "./signer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "signers-"));
 after(() => rmSync(folder, { recursive: true }));

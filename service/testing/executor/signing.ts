@@ -4,8 +4,7 @@
 import assert from "node:assert/strict";
 import { type Hex, hexToBigInt } from "viem";
 import type { Signer, UnsignedTransaction } from "../../executor/pass.ts";
-import { remoteSigner } from "../../executor/transactions/remote-signer.ts";
-import { openSigner } from "../../executor/transactions/signer.ts";
+import { openSigner, remoteSigner } from "../../executor/transactions/signer.ts";
 import { startNode } from "../chain/node.ts";
 
 export const key: Hex = `0x${"4c".repeat(32)}`;

@@ -13,7 +13,7 @@ import {
   twoKeys,
 } from "../../../testing/executor/executor.ts";
 import { dryRun } from "../../dry-run.ts";
-import { setPaused } from "../../ledger/pauses.ts";
+import { setPaused } from "../../ledger/lease.ts";
 import { openParts } from "../../start.ts";
 
 const { world, store } = await prepare({ tickMs: 100 });

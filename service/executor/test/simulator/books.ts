@@ -4,7 +4,7 @@ import { type Hex, toHex } from "executable-address";
 import { decodeFactoryEvent, transferTopic } from "executable-address/status";
 import { divideCost } from "../../money/budgets.ts";
 import { convertToWei } from "../../money/tips.ts";
-import { divideGas } from "../../transactions/divide-gas.ts";
+import { divideGas } from "../../transactions/receipt.ts";
 import { type Mined, paidFor } from "./chain-model.ts";
 import { parseCalldata, wordOf } from "./factory-model.ts";
 import type { World } from "./world.ts";

@@ -1,6 +1,8 @@
-// Finds payments by balance: `scanNewRecords` reads the balance of each new record once. Anyone can
-// derive an address offline and pay it before it is created here. The log of an early payment is
-// ignored (follow.ts), because there is no record yet.
+// Finds payments, in two ways. `sweepContext` connects the log reader (../../follow/) to the
+// executor's database functions (../ledger/), which save the payments in new logs. `scanNewRecords`
+// reads the balance of each new record once, because anyone can derive an address offline and pay
+// it before it is created here. The log of such an early payment is ignored, because there is no
+// record yet.
 //
 // Together, logs and balances miss no payment in the intent's token. `scanNewRecords` first reads
 // the new records, and then reads the cursor. The cursor is the number of the last block with known
@@ -28,12 +30,64 @@ import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import { lowerAddress } from "../../flow/lower-address.ts";
 import { max } from "../../flow/numbers.ts";
+import type { FollowMemory, SweepContext } from "../../follow/context.ts";
 import type { Created } from "../../store/find-records.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
+import { statementRows } from "../../store/statement-rows.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../ledger/jobs.ts";
 import type { Pass } from "../pass.ts";
 import { severalInTurn } from "./vaults.ts";
+
+/** Returns the input for a sweep. A sweep reads new logs and saves the payments in them. */
+export function sweepContext(pass: Pass<ScanMemory & { follow: FollowMemory }>): SweepContext {
+  const { parts, memory, fence, view } = pass;
+  const { ledger, chain, signers, report, tuning } = parts;
+  const { chainId } = chain;
+  // `nowSeconds` is the newest block's timestamp plus the time that this host has measured since
+  // then. The measured time can be wrong and must not delay jobs. Therefore, a job's due time is
+  // never later than the block's timestamp.
+  const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
+  return {
+    chain,
+    view,
+    tuning,
+    report,
+    memory: memory.follow,
+    store: {
+      matchAddresses: ledger.matchAddresses,
+      findCreated: ledger.findCreated,
+      findRequestedTokens: (seq) => ledger.findRequestedTokens(chainId, dueSeconds, seq),
+      findOldestCreation: ledger.findOldestCreation,
+      findAnchor: (before) => ledger.findAnchor(chainId, before),
+      async save(anchor, payments, isGap, agreed) {
+        await ledger.savePayments(fence, { anchor, payments, isGap, agreed }, dueSeconds);
+        memory.scan.isOutdated ||= isGap;
+      },
+      async wake(addresses) {
+        const block = { number: view.head.number, timestamp: dueSeconds };
+        const hints = addresses.map((address) => ({ address, block, isEnough: true }));
+        // A stranger can pay thousands of addresses in one block. The payments are saved in several
+        // short commits, because each commit delays requests that create addresses.
+        for (const group of groupsOf(hints, statementRows.costly)) {
+          const woken = await ledger.saveScan(fence, group, undefined);
+          for (const { address } of woken) {
+            report({ kind: "detected", address, blockNumber: block.number });
+          }
+        }
+      },
+      async undoAbove(number) {
+        for (const { address } of signers) {
+          for (const each of await ledger.findConfirmedAbove(chainId, address, number)) {
+            await ledger.reopenPurpose(fence, each.id, each.addresses);
+            report({ kind: "reopened", nonce: each.nonce });
+          }
+        }
+        await ledger.forgetAbove(fence, number);
+      },
+    },
+  };
+}
 
 /** If too few endpoints return a balance, the executor repeats the read for at most this time. */
 const uncorroboratedMs = hourMs;
