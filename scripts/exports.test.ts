@@ -60,7 +60,7 @@ const exported: Record<string, string> = {
     balanceChange blockReference call callsMax chain chainId chainList check count createdBy
     delivery deliveryPage depth describeLength describeMisfit either endpoint endpointPage
     eventData eventPage eventType execution executorProgress finding fits flag hash immutable
-    integer intent list listedAddress matching measuredBalancesMax mistakes moneyReturn
+    integer intent list listedAddress matching mistakes moneyReturn
     newEndpoint newSecret note object orNull outcomeProof path payment paymentKinds paymentNews
     paymentReturns proved provedExecution provedPayment provedPaymentsMax publicKey quoted
     recovery removedEndpoint replayed returnPolicy returnTimes returnTriggers returnedParts

@@ -2,6 +2,7 @@
 // request would return, a simulation, findings, and notes. The client can verify only the record.
 // The service computes the simulation, the findings, and the notes with one node.
 
+import { codePattern } from "../ids.ts";
 import type { AddressRecord } from "../intent/intent.ts";
 import { list, matching, object, path, proved, type TypeOf, text } from "../shape.ts";
 import { simulation } from "./simulation.ts";
@@ -38,8 +39,6 @@ export const findingCodes = [
 ] as const;
 
 export type FindingCode = (typeof findingCodes)[number];
-
-const codePattern = /^[a-z0-9_]{1,64}$/;
 
 /** A likely mistake in an intent, and how to correct it. */
 export const finding = object({

@@ -78,7 +78,7 @@ export {
   serviceEvent,
   testEvent,
 } from "./lists.ts";
-export { balanceChange, measuredBalancesMax, simulation } from "./simulation.ts";
+export { balanceChange, simulation } from "./simulation.ts";
 
 const bytes = matching<Hex>(/^0x([0-9a-f]{2})*$/);
 

@@ -5,6 +5,7 @@
 // result with the mistake's row. The page docs/returns.md shows the same rows.
 
 import { isSame } from "../abi/hex.ts";
+import { codePattern } from "../ids.ts";
 import type { AddressRecord, Intent } from "../intent/intent.ts";
 import {
   address,
@@ -58,8 +59,6 @@ export const returnTriggers = [
   "anyone",
   "recovery",
 ] as const;
-
-const codePattern = /^[a-z0-9_]{1,64}$/;
 
 /** How a payment is returned after a mistake, for example if the payment is late. */
 export const moneyReturn = object({

@@ -13,7 +13,7 @@ import {
   zeroAddress,
 } from "executable-address";
 import type { BalanceChange, Role, Simulation } from "executable-address/client";
-import { measuredBalancesMax } from "executable-address/shapes";
+import { measuredBalancesMax } from "executable-address/client/internal";
 import {
   type BlockReference,
   type StatusSubject,

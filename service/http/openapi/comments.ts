@@ -6,12 +6,12 @@ import {
   deliveryIdPattern,
   endpointIdPattern,
   eventIdPattern,
+  measuredBalancesMax,
 } from "executable-address/client/internal";
 import { decimalsMax, symbolMax } from "executable-address/payment";
 import {
   argsMax,
   callsMax,
-  measuredBalancesMax,
   mistakes,
   paymentKinds,
   provedPaymentsMax,
