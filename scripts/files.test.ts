@@ -36,6 +36,7 @@ const smallFiles: Readonly<Record<string, string>> = {
   "service/chain/admin.ts": "an operator's commands, as in each room",
   "service/follow/tables.ts": "the room's tables, as in each room",
   "service/http/lookup/lookup.ts": "a route of the API",
+  "service/http/simulation/simulation.ts": "a route of the API",
   "service/launch/admin.ts": "an operator's commands, as in each room",
   "service/main.ts": "the program",
   "service/store/sqlite/checkpoint-worker.ts": "the entry of a thread",

@@ -15,7 +15,7 @@ import {
 } from "executable-address/shapes";
 import type { FastifyRequest } from "fastify";
 import { SignInError } from "../accounts/sign-in/errors.ts";
-import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
+import { CallsSpent, ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { UnavailableError } from "../store/store.ts";
 
 export const statuses = {
@@ -97,6 +97,9 @@ export const unavailable = (
   code: "service_unavailable" | "chain_unavailable" | "unproved" = "service_unavailable",
 ) => new Refusal(code, message, { headers: { "retry-after": String(seconds) } });
 
+/** Returns the value of `Retry-After`: whole seconds, at least 1. */
+export const retrySeconds = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
+
 /** @param digits the address in lowercase, without `0x` */
 export const noIntent = (digits: string) =>
   new Refusal("not_found", `no intent is stored for 0x${digits}`);
@@ -170,6 +173,11 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
   if (error instanceof UnavailableError) {
     return unavailable("the database is not available; try again", 1);
   }
+  if (error instanceof CallsSpent) {
+    const seconds = retrySeconds(error.retryMs);
+    const message = `${error.message}, for all clients together; try again in ${seconds} s`;
+    return unavailable(message, seconds);
+  }
   // The response does not quote the error. A node's error can contain its host name.
   if (error instanceof ChainUnavailable) {
     return unavailable("the chain cannot be read right now; try again", 2, "chain_unavailable");
@@ -181,11 +189,13 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 }
 
 /**
- * Returns whether `error` is an answer to the client, such as a proof of an unknown block. An error
- * that a node's answer caused has a cause.
+ * Returns whether `error` is an answer to the client, such as a proof of an unknown block or a
+ * limit of this service. An error that a node's answer caused has a cause.
  */
 const isAnswer = (error: unknown): boolean =>
-  error instanceof Refusal || (error instanceof ProofError && error.cause === undefined);
+  error instanceof Refusal ||
+  error instanceof CallsSpent ||
+  (error instanceof ProofError && error.cause === undefined);
 
 /**
  * Returns whether the library wrote the message. The library can quote the message of a cause. A

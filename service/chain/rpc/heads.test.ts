@@ -69,7 +69,7 @@ describe("a read of the newest block", () => {
 
   test("is repeated after a failed call, but not after `CallsSpent`", async () => {
     const { asked, heads } = node();
-    const refuse = () => Promise.reject(new CallsSpent("enough"));
+    const refuse = () => Promise.reject(new CallsSpent("enough", 1));
     for (let i = 0; i < 20; i++) await assert.rejects(heads.at(refuse), CallsSpent);
     assert.equal(asked.times, 1);
     await assert.rejects(heads.at(() => Promise.reject(new Error("gone"))));

@@ -24,8 +24,20 @@ export class ChainUnavailable extends Error {
   }
 }
 
-/** No node was called, because this process has used up its calls for this minute. */
-export class CallsSpent extends ChainUnavailable {}
+/**
+ * No node was called, because all clients together have used up a limit of this service. The
+ * message is the limit, such as "expected at most 120 reports", and is shown to the client.
+ */
+export class CallsSpent extends ChainUnavailable {
+  override name = "CallsSpent";
+  /** The time until the next call is admitted. */
+  readonly retryMs: number;
+
+  constructor(limit: string, retryMs: number) {
+    super(limit);
+    this.retryMs = retryMs;
+  }
+}
 
 /** A node answered a call with an error. */
 export class CallRefused extends Error {

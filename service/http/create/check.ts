@@ -12,10 +12,9 @@ import { decodeRecord, recordJson } from "../../store/record.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { jsonType, missingBody } from "../errors.ts";
 import { limitPending } from "../load/admission.ts";
-import { takeOrRefuse } from "../load/rate-limit.ts";
+import { metered, takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { metered } from "../simulation/simulation.ts";
 import { parseNewIntent } from "./new-intent.ts";
 
 /**
@@ -35,7 +34,7 @@ export function openCheck(parts: Parts): CheckIntent {
   const { accounts, chains, keccak } = parts;
   const checkOn = perChain(parts, (chain) => {
     const { confirmations, paymentConfirmations } = chains.find(chain.chainId)!;
-    const rpc = metered(parts, chain, "check-calls");
+    const rpc = metered(parts, chain, "check");
     const depths = { confirmations, paymentConfirmations };
     const others = () => othersOf(parts, chain.chainId);
     return openChecks({ ...chain, rpc, ...depths, others });
@@ -66,7 +65,7 @@ function othersOf(parts: Parts, chainId: number): OtherChain[] {
     .filter((each) => each.chainId !== chainId && each.isTestnet === isTestnet)
     .map((each) => {
       const chain = { chainId: each.chainId, rpc: chains.rpcOf(each.chainId) };
-      return { name: each.name, rpc: metered(parts, chain, "check-calls") };
+      return { name: each.name, rpc: metered(parts, chain, "check") };
     });
 }
 

@@ -1,11 +1,13 @@
 // Counts requests against the rate limits of API keys, client IDs, accounts, and client networks.
-// Refuses requests above a limit with 429. accounts/policies.ts defines the limits. The limits that
-// all clients share (reports and calls per chain) are counted elsewhere. Above these limits, the
-// status is 503 `chain_unavailable`.
+// Refuses requests above a limit with 429. accounts/policies.ts defines the limits. For each chain,
+// all clients also share limits on RPC calls and on reports. Above these limits, the status is 503.
 
 import type { Limiter, LimitVerdict } from "../../accounts/limits.ts";
-import { describePolicy, type Policy } from "../../accounts/policies.ts";
-import { Refusal } from "../errors.ts";
+import { describePolicy, type Policy, perMinute } from "../../accounts/policies.ts";
+import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
+import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
+import { Refusal, retrySeconds } from "../errors.ts";
+import type { Limits } from "../limits.ts";
 
 /**
  * Counts a request against the limit `policy`.
@@ -40,14 +42,12 @@ function limitHeaders(
   { admitted, remaining, resetMs, retryMs }: LimitVerdict,
   { name, burst, intervalMs }: Policy,
 ): Record<string, string> {
-  const seconds = admitted ? Math.ceil(resetMs / 1000) : secondsOf(retryMs);
+  const seconds = admitted ? Math.ceil(resetMs / 1000) : retrySeconds(retryMs);
   return {
     "ratelimit-policy": `"${name}";q=${burst};w=${(burst * intervalMs) / 1000}`,
     ratelimit: `"${name}";r=${remaining};t=${seconds}`,
   };
 }
-
-const secondsOf = (retryMs: number) => Math.max(1, Math.ceil(retryMs / 1000));
 
 /**
  * Returns the refusal (429 `rate_limited`) with the time until the next request is admitted.
@@ -60,8 +60,53 @@ export function overLimit(
   retryMs: number,
   headers: Record<string, string> = {},
 ): Refusal {
-  const seconds = secondsOf(retryMs);
+  const seconds = retrySeconds(retryMs);
   return new Refusal("rate_limited", `${what}; try again in ${seconds} s`, {
     headers: { "retry-after": String(seconds), ...headers },
   });
+}
+
+/**
+ * Counts a request against a limit that all clients share for each chain.
+ *
+ * @param limit describes the limit, such as "120 reports for chain 1"
+ * @throws {CallsSpent} if the limit is exceeded
+ */
+export async function takeShared(
+  limiter: Limiter,
+  policy: Policy,
+  chainId: number,
+  limit: string,
+): Promise<void> {
+  const { admitted, retryMs } = await limiter.take(`${policy.name} ${chainId}`, policy);
+  if (!admitted) throw new CallsSpent(`expected at most ${limit}`, retryMs);
+}
+
+type MeteredParts = {
+  accounts: { limiter: Limiter };
+  limits: Pick<Limits, "simulationCallsPerMinute">;
+};
+
+/**
+ * Returns a chain's RPC client with a limit on calls per minute. All servers that share a
+ * PostgreSQL database share the limit. Above the limit, the client throws {@link CallsSpent}.
+ *
+ * @param purpose the purpose of the calls; each purpose has its own limit
+ */
+export function metered(
+  { accounts: { limiter }, limits }: MeteredParts,
+  { chainId, rpc }: { chainId: number; rpc: ChainRpc },
+  purpose: "simulation" | "check" | "proof",
+): ChainRpc {
+  const calls = limits.simulationCallsPerMinute;
+  const policy = perMinute(`${purpose}-calls`, calls);
+  const limit = `${calls} RPC calls per minute for "${purpose}" on chain ${chainId}`;
+  return {
+    ...rpc,
+    async request(method, params) {
+      if (calls === 0) throw new CallsSpent(`expected at most ${limit}`, 60_000);
+      await takeShared(limiter, policy, chainId, limit);
+      return rpc.request(method, params);
+    },
+  };
 }

@@ -232,14 +232,15 @@ const refusals = {
     description:
       "`chain_unavailable`: the chain cannot be read now. `unproved`: no RPC endpoint returned a " +
       "proof that verifies (only for proofs). `service_unavailable`: too many requests are in " +
-      "progress.",
+      "progress, or a limit that all clients share is used up.",
     headers: { ...refused, "Retry-After": "RetryAfter" },
   },
   CheckUnavailable: {
     codes: ["chain_unavailable", "service_unavailable"],
     description:
       "`chain_unavailable`: the chain cannot be read now. `service_unavailable`: too many " +
-      "requests are in progress, or the database is not available.",
+      "requests are in progress, a limit that all clients share is used up, or the database is " +
+      "not available.",
     headers: { ...known, "Retry-After": "RetryAfter" },
   },
   NoRoom: {

@@ -11,10 +11,9 @@ import { foundText } from "../errors.ts";
 import { isKnown } from "../headers.ts";
 import { addressOf, parseQuery } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
-import { takeOrRefuse } from "../load/rate-limit.ts";
+import { metered, takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { metered } from "../simulation/simulation.ts";
 import type { Statuses } from "../status/status.ts";
 
 export const proofInput = z.strictObject({
@@ -32,7 +31,7 @@ export function proof(parts: Parts, statuses: Statuses): Route {
   const { limits, metrics, keccak } = parts;
   const { limiter } = parts.accounts;
   const proveOn = perChain(parts, (chain) =>
-    openProofs({ ...chain, keccak, rpc: metered(parts, chain, "proof-calls") }),
+    openProofs({ ...chain, keccak, rpc: metered(parts, chain, "proof") }),
   );
   return {
     before: [limitPending(metrics, "proof", limits.lookupsInFlightMax)],

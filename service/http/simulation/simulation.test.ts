@@ -32,18 +32,19 @@ describe("GET /v1/address/{address}/simulation", () => {
     await cut.close();
   });
 
-  test("returns 503 if the calls to the chain for this minute are used up", async () => {
+  test("returns 503 with the limit, and logs nothing, if the calls are used up", async () => {
     const spent = await startApp({
       chains: chainsAt(world),
       limits: { simulationCallsPerMinute: 1 },
     });
     const { address } = await keepRecord(spent, await world.newRecord());
     const answer = await get(address, spent);
-    assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "chain_unavailable"]);
-    assert.match(
-      spent.logged.join(),
-      /the simulation-calls of chain 31337 for this minute are used up/,
-    );
+    const { code, message } = answer.json().error;
+    assert.deepEqual([answer.statusCode, code], [503, "service_unavailable"]);
+    const limit = /^expected at most 1 RPC calls per minute for "simulation" on chain 31337,/;
+    assert.match(message, limit);
+    assert.equal(answer.headers["retry-after"], /try again in (\d+) s$/.exec(message)?.[1]);
+    assert.deepEqual(spent.logged, []);
     await spent.close();
   });
 

@@ -6,7 +6,7 @@ import type { SentMoney } from "executable-address/client";
 import { topicOf, transferTopic } from "executable-address/status";
 import { parseAbi } from "viem";
 import { memoryLimiter } from "../../accounts/limits.ts";
-import { internalPolicies } from "../../accounts/policies.ts";
+import { describePolicy, internalPolicies } from "../../accounts/policies.ts";
 import { openExecutorClient } from "../../executor/client.ts";
 import { takeLease } from "../../executor/ledger/lease.ts";
 import { reportedPerAccountDay } from "../../executor/ledger/reported-tokens.ts";
@@ -67,7 +67,7 @@ describe("POST /v1/address/{address}/sent", () => {
     assert.ok(codes.slice(10).includes(429), codes.join());
   });
 
-  test("returns 503 `chain_unavailable` for many requests about one chain", async () => {
+  test("returns 503 with the limit, and logs nothing, for too many reports", async () => {
     const { address } = await openRecord();
     const busy = await startApp({ store, chains: server.parts.chains });
     const { accounts } = busy.parts;
@@ -79,7 +79,12 @@ describe("POST /v1/address/{address}/sent", () => {
     await sentTo(address, { token: plain }, busy);
     const response = await report(address, { token: plain }, busy);
     assert.equal(response.statusCode, 503, response.body);
-    assert.equal(response.json().error.code, "chain_unavailable");
+    const { code, message } = response.json().error;
+    assert.equal(code, "service_unavailable");
+    const limit = describePolicy(reportsOnChain, `reports for chain ${chainId}`);
+    assert.ok(message.startsWith(`expected at most ${limit}, for all clients`), message);
+    assert.equal(response.headers["retry-after"], "1");
+    assert.deepEqual(busy.logged, []);
     await busy.app.close();
   });
 

@@ -13,16 +13,15 @@ import {
 import type { SentMoney, SentQuery, SentToken } from "executable-address/client";
 import { isSame, type StatusSubject } from "executable-address/status";
 import { z } from "zod";
-import { internalPolicies, policies } from "../../accounts/policies.ts";
+import { describePolicy, internalPolicies, policies } from "../../accounts/policies.ts";
 import type { Chain } from "../../chain/chains.ts";
 import { perChain } from "../../chain/registry.ts";
 import { openEndpoints } from "../../chain/rpc/endpoint.ts";
-import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
 import { type FoundToken, openSentReader } from "../../chain/sent.ts";
 import { networkOf } from "../../flow/networks.ts";
 import { addressOf, hexPattern, parseInput } from "../input.ts";
 import { limitPending } from "../load/admission.ts";
-import { takeOrRefuse } from "../load/rate-limit.ts";
+import { takeOrRefuse, takeShared } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./status.ts";
@@ -99,8 +98,8 @@ function openFindMoney(parts: Parts) {
   return async (subject: StatusSubject, terms: Uint8Array, query: SentQuery) => {
     const { chainId } = subject.intent;
     const onChain = internalPolicies.reportsOnChain;
-    const { admitted } = await accounts.limiter.take(`${onChain.name} ${chainId}`, onChain);
-    if (!admitted) throw new CallsSpent(`too many reports for chain ${chainId}`);
+    const limit = describePolicy(onChain, `reports for chain ${chainId}`);
+    await takeShared(accounts.limiter, onChain, chainId, limit);
     return readerOf(chainId)(subject, toHex(terms), query);
   };
 }
