@@ -13,7 +13,7 @@ import { create, openCreate } from "./create/create.ts";
 import type { Intents } from "./dashboard/addresses.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds, setHeader } from "./headers.ts";
-import { parseJsonBody, refuseFields } from "./input.ts";
+import { malformedAddress, parseJsonBody, refuseFields } from "./input.ts";
 import { addresses, mine, openAddressPages, type ShowPage } from "./lists/addresses.ts";
 import { accountEvent, accountEvents } from "./lists/events.ts";
 import { openSearches, type SearchInTurn } from "./lists/turn.ts";
@@ -121,15 +121,21 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   const describedRoute = (id: OperationId) => addDescribed(operations[id], routes[id]);
   const described = Object.entries(operations) as [OperationId, Operation][];
   for (const [path, found] of Map.groupBy(described, ([, { path }]) => path)) {
-    // GET /address/create is a lookup of the invalid address "create", so it returns 400 and not
-    // 405.
-    const other = found.every(([, { body }]) => body === "intent") && {
-      GET: describedRoute("lookUpAddress"),
-    };
+    const other = found.every(([, { body }]) => body === "intent") && { GET: misreadAddress(path) };
     const own = found.map(([id, operation]) => [operation.method, describedRoute(id)] as const);
     mount(api, parts.metrics, toUrl(path), { ...Object.fromEntries(own), ...other });
   }
 }
+
+/**
+ * Returns the GET route of a path such as /address/create. A GET request for this path is a lookup
+ * of the invalid address "create", so the route returns 400 and not 405.
+ */
+const misreadAddress = (path: string): Route => ({
+  async handler() {
+    throw malformedAddress(path.split("/").at(-1), `; ${apiPrefix}${path} accepts only POST`);
+  },
+});
 
 /**
  * Adds two hooks to a route. One hook sets the `Cache-Control` header that the operation describes.

@@ -24,9 +24,14 @@ export const addressOf = ({ params }: FastifyRequest) => (params as { address?: 
  */
 export function addressDigits(text: string | undefined): string {
   if (isAddress(text)) return text.slice(2).toLowerCase();
+  throw malformedAddress(text);
+}
+
+/** @param hint follows the message, such as "; /v1/address/create accepts only POST" */
+export function malformedAddress(text: string | undefined, hint = ""): Refusal {
   const path = ["address"];
-  const message = `expected an address: 0x and 40 hex digits, found ${foundText(text)}`;
-  throw new Refusal("invalid_request", message, {
+  const message = `expected an address: 0x and 40 hex digits, found ${foundText(text)}${hint}`;
+  return new Refusal("invalid_request", message, {
     issues: [{ path, code: "malformed_address", message }],
   });
 }

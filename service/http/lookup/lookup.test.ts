@@ -32,7 +32,6 @@ describe("GET /v1/address/{address}", () => {
   test("returns 400 `invalid_request` for anything but an address", async () => {
     const digits = "11".repeat(20);
     const notAddresses = [
-      "create",
       "0x",
       "",
       digits,
@@ -54,6 +53,19 @@ describe("GET /v1/address/{address}", () => {
       assert.equal(error.code, "invalid_request");
       assert.deepEqual(error.issues[0].path, ["address"]);
       assert.match(error.message, /0x and 40 hex digits, found (".*"|nothing|\d+ characters)$/);
+      assert.equal(response.headers["access-control-allow-origin"], "*");
+      assert.equal(response.headers["cache-control"], "no-store");
+    }
+  });
+
+  test("returns 400 that names POST for the paths `create` and `check`", async () => {
+    for (const name of ["create", "check"]) {
+      const response = await look(name);
+      const { code, message, issues } = response.json().error;
+      assert.deepEqual([response.statusCode, code], [400, "invalid_request"]);
+      const wanted = `0x and 40 hex digits, found "${name}"; /v1/address/${name} accepts only POST`;
+      assert.equal(message, `expected an address: ${wanted}`);
+      assert.deepEqual(issues, [{ path: ["address"], code: "malformed_address", message }]);
       assert.equal(response.headers["access-control-allow-origin"], "*");
       assert.equal(response.headers["cache-control"], "no-store");
     }
