@@ -183,5 +183,19 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         { address: "0x12", error: "invalid_request" },
       ]);
     });
+
+    test("accepts a long intent that the API accepts", async () => {
+      const note = {
+        target: token,
+        function: "note(bytes text)",
+        args: [`0x${"5a".repeat(20_000)}`],
+      };
+      const intent = newIntent();
+      const answer = await browser.post(`${api}/addresses`, {
+        ...intent,
+        calls: [...intent.calls, note],
+      });
+      assert.equal(answer.statusCode, 200, answer.body.slice(0, 500));
+    });
   });
 }

@@ -37,8 +37,6 @@ declare module "fastify" {
   }
 }
 
-const bodyBytesMax = 16 * 1024;
-
 type Work = { statuses: Statuses; intents: Intents; showPage: ShowPage };
 
 export function mountDashboard(
@@ -46,15 +44,14 @@ export function mountDashboard(
   parts: Parts,
   { statuses, intents, showPage }: Work,
 ): void {
-  const metered = (scope: FastifyInstance) =>
+  const countAnswered = (scope: FastifyInstance) =>
     scope.addHook("onRoute", (route) => {
-      route.bodyLimit = bodyBytesMax;
       route.onResponse = countAnswers(parts.metrics, route.url);
     });
 
   app.register(
     async (scope) => {
-      metered(scope);
+      countAnswered(scope);
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.addHook("onRequest", ownWritesOnly(parts));
@@ -65,7 +62,7 @@ export function mountDashboard(
 
   app.register(
     async (scope) => {
-      metered(scope);
+      countAnswered(scope);
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.get("/config", async () => config(parts));
