@@ -2,8 +2,8 @@
 // budgets pay for them. If neither pays for a job, the job waits without delaying other jobs.
 
 import { size } from "viem/utils";
+import { waitForBudget } from "../ledger/due.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
-import { waitForBudget } from "../ledger/postpone.ts";
 import type { Reason } from "../ledger/reasons.ts";
 import { type Budgets, divideCost } from "../money/budgets.ts";
 import { computeCost, type Size } from "../money/fees.ts";

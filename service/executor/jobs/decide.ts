@@ -4,7 +4,7 @@
 import { type Hex, zeroAddress } from "executable-address";
 import { isOpenAt } from "executable-address/status";
 import { midnightAfter } from "../../flow/days.ts";
-import { retrySecondsMin } from "../ledger/postpone.ts";
+import { retrySecondsMin } from "../ledger/due.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
 import type { AttemptLimits, DecisionPolicy } from "../settings.ts";
 

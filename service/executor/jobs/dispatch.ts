@@ -6,8 +6,8 @@
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { hourMs } from "../../flow/days.ts";
+import { retrySecondsMin, waitUntil } from "../ledger/due.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
-import { retrySecondsMin, waitUntil } from "../ledger/postpone.ts";
 import type { Reason } from "../ledger/reasons.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";

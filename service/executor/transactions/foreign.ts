@@ -27,8 +27,8 @@ import { nonceCall, type Spender, spendersIn, transactionsCall } from "../../cha
 import { dayOf, daySeconds, midnightAfter } from "../../flow/days.ts";
 import { lowerAddress } from "../../flow/lower-address.ts";
 import { min } from "../../flow/numbers.ts";
+import { waitUntil } from "../ledger/due.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
-import { waitUntil } from "../ledger/postpone.ts";
 import type { NewPurpose, Purpose, Share, SignedTransaction } from "../ledger/purposes.ts";
 import { noAccount } from "../ledger/spending.ts";
 import { computeCost } from "../money/fees.ts";

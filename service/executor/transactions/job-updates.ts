@@ -1,8 +1,8 @@
 // Computes when the jobs of a mined purpose are due again, and counts their failures.
 
 import type { Hex } from "executable-address";
+import { waitForBackoff, waitForBudget, waitUntil } from "../ledger/due.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
-import { waitForBackoff, waitForBudget, waitUntil } from "../ledger/postpone.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type JobReason, quoteText } from "../ledger/reasons.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
