@@ -106,8 +106,9 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorMirrors,
     executorPays,
     /**
-     * The limit for each account on each chain. With `EXECUTOR_PAYS=tips`, the limit is zero,
-     * because the executor gets no tip for returning a reported token.
+     * The maximum number of reported tokens to return per day, for each account on each chain. With
+     * `EXECUTOR_PAYS=tips`, the maximum is zero, because the executor gets no tip for returning a
+     * reported token.
      */
     executorReportedTokensPerDay: executorPays === "tips" ? 0 : reportedPerDay,
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
@@ -173,7 +174,7 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
 
 /**
  * Returns an error for each unknown variable that looks like a misspelled setting. Also returns an
- * error if the name begins with `EXECUTOR_`, in any letter case.
+ * error for each unknown variable whose name begins with `EXECUTOR_`, in any letter case.
  */
 function unknownNames(names: string[], known: Set<string>): string[] {
   return names.flatMap((name) => {

@@ -1,5 +1,5 @@
 // The service's log: JSON lines on stdout. The log contains only the origin of each URL. The rest
-// can contain a key or a password.
+// of a URL can contain a key or a password.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";

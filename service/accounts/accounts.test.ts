@@ -212,8 +212,8 @@ for (const [name, database] of Object.entries(databases)) {
         await assert.rejects(expired, /the key \w+ has expired or was rotated or revoked/);
       });
 
-      // SQLite runs the transactions one after the other. The second command reads the first
-      // command's rows.
+      // This test needs PostgreSQL. On SQLite, the commands' transactions run one after the other,
+      // so the second command reads the rows that the first command changed.
       const skip = name === "sqlite";
       test("fails if another process makes the same change first", { skip }, async () => {
         for (const [words, said] of [

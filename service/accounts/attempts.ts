@@ -14,10 +14,10 @@
 // all other attempts, including attempts that the first limit refuses.
 //
 // A browser that has signed in to the account has a signed cookie. Attempts with a cookie have
-// separate limits: per cookie, per account, and per network. A limit per cookie is not enough.
-// Attackers can get many cookies for their own accounts. If one of these limits refuses an attempt,
-// the service ignores the cookie. The attempt then counts against the limits for attempts without a
-// cookie. Therefore, using up the limits for cookies does not lock out the owner.
+// separate limits: per cookie, per account, and per network. A limit per cookie is not enough,
+// because attackers can get many cookies for their own accounts. If a limit for cookies refuses an
+// attempt, the service ignores the cookie. The attempt then counts against the limits for attempts
+// without a cookie. Therefore, using up the limits for cookies does not lock out the owner.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { networkOf, wideNetworkOf } from "../flow/networks.ts";

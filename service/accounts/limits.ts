@@ -169,7 +169,10 @@ async function take(
   return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
 }
 
-/** The statement is prepared, so that PostgreSQL plans the statement only once per connection. */
+/**
+ * The statement that counts requests. It is prepared, so that PostgreSQL plans it only once per
+ * connection.
+ */
 const takeStatement = `
   with clock as (select coalesce($1::bigint,
     (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)

@@ -14,8 +14,8 @@ export const policies = {
   apiKey: { name: "api-key", intervalMs: 20, burst: 100 },
   clientId: { name: "client-id", intervalMs: 100, burst: 20 },
   /**
-   * The limit of requests that read or check addresses. Create requests have a separate limit, so
-   * reads cannot use it up.
+   * The limit of requests that read or check addresses. Create requests have a separate limit,
+   * which reads and checks cannot use up.
    */
   reads: { name: "api-key-read", intervalMs: 20, burst: 100 },
   /**

@@ -141,8 +141,8 @@ const appendOnlyPostgres = [
 ];
 
 /**
- * The table is unlogged, so its writes do not wait for the disk. A crash of the database resets all
- * rate limits.
+ * The table of rate limits is unlogged, so its writes do not wait for the disk. A crash of the
+ * database resets all rate limits.
  */
 const limits = [
   sql`create unlogged table limits (key text primary key not null, whole_at bigint not null,

@@ -23,7 +23,8 @@ export async function takeFiles(): Promise<string[]> {
   return (
     result
       .filter(({ url }) => /\/(service|address)\/(?!bench\/|testing\/)/.test(url))
-      // Excludes dependencies whose folders have the same names, such as utils/address in viem.
+      // Excludes dependencies that have a folder `service` or `address`, such as utils/address in
+      // viem.
       .filter(({ url }) => !url.includes("/node_modules/"))
       .filter(({ functions }) => functions.some(({ ranges }) => ranges[0]!.count > 0))
       .map(({ url }) => url.replace(/^.*?\/(?=(service|address)\/)/, ""))

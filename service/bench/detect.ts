@@ -42,7 +42,7 @@ function addressOf(n: number, kind: number): Uint8Array {
 
 async function fill(store: Store, from: number, to: number): Promise<void> {
   const terms = Buffer.alloc(termsBytes, 7);
-  // SQLite accepts at most 32,766 values in a statement, and each row here has eight.
+  // SQLite accepts at most 32,766 values in a statement, and each of these rows has eight values.
   for (let at = from; at < to; at += 4000) {
     const rows = Array.from({ length: Math.min(4000, to - at) }, (_, i) => ({
       address: addressOf(at + i, 0),

@@ -36,7 +36,7 @@ export async function inGroups<Item, Found>(
 
 /**
  * Returns the first item of each owner, then the second item of each owner, and so on. So an owner
- * with many items does not delay the others.
+ * with many items does not delay the other owners.
  *
  * @param ownerOf returns the owner of an item
  * @param compare compares two items that are at the same position in their owners' lists; by

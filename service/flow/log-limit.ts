@@ -4,7 +4,7 @@ const everyMs = 60_000;
 /** The maximum number of kinds that have their own limit. All further kinds share one limit. */
 const kindsMax = 100;
 
-/** Replaces numbers and hex by `#`, so that messages of the same kind are equal. */
+/** Replaces numbers and hex with `#`, so that messages of the same kind are equal. */
 export const messageKind = (text: string): string =>
   text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
 

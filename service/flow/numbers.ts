@@ -1,6 +1,5 @@
-// Selects one of several numbers by its size: the lower or the higher of two bigints, which
-// `Math.min` and `Math.max` reject, or the median. If there are two middle values, the caller
-// chooses the safer one.
+// Returns the lower or the higher of two bigints, because `Math.min` and `Math.max` reject bigints.
+// Also returns medians. If there are two middle values, the caller chooses the safer one.
 
 export function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b;

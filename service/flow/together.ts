@@ -123,8 +123,8 @@ export function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
 }
 
 /**
- * Returns a function that caches up to `max` results of `ask` by `key`. Does not cache failures and
- * results that `isKept` refuses, but simultaneous requests share them.
+ * Returns a function that caches up to `max` results of `ask` by `key`. Failures and results that
+ * `isKept` refuses are not cached, but simultaneous requests share them.
  */
 export function recalled<Found>(max: number, isKept: (found: Found) => boolean = () => true) {
   const answers = new LRUCache<string, Promise<Found>>({ max });

@@ -1,4 +1,5 @@
-// Limits the time of promises, waits, and computes retry delays.
+// Adds time limits to promises, computes retry delays, and sleeps without keeping the process
+// alive.
 
 import { setTimeout as sleep } from "node:timers/promises";
 

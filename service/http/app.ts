@@ -150,7 +150,7 @@ function addDescribed(operation: Operation, route: Route): Route {
   return { before: [...setting, ...before], whenRead: [...whenRead, ...refusing], handler };
 }
 
-/** The handler of each operation. */
+/** Returns the route of each operation. */
 function openRoutes(
   parts: Parts,
   { statuses, intents, creates, searchInTurn, showPage }: Work,

@@ -142,7 +142,8 @@ export const errorBody = object({ error: errorDetails });
 /**
  * `headers` contains all headers except the CORS headers. `body` is the JSON text. `isFault` is
  * true for a fault of the service, its database, or a node. The caller must log a fault, because
- * the response contains no details. A 503 that states its reason, such as overload, is no fault.
+ * the response may omit its cause. A 503 response that states its reason, such as overload, is not
+ * a fault.
  */
 type ErrorAnswer = { status: number; headers: Headers; body: string; isFault: boolean };
 
@@ -178,7 +179,7 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
     const message = `${error.message}, for all clients together; try again in ${seconds} s`;
     return unavailable(message, seconds);
   }
-  // The response does not quote the error. A node's error can contain its host name.
+  // The response does not quote the error, because a node's error can contain the node's host name.
   if (error instanceof ChainUnavailable) {
     return unavailable("the chain cannot be read right now; try again", 2, "chain_unavailable");
   }
@@ -189,8 +190,9 @@ export function toRefusal(error: unknown, request?: FastifyRequest): Refusal {
 }
 
 /**
- * Returns whether `error` is an answer to the client, such as a proof of an unknown block or a
- * limit of this service. An error that a node's answer caused has a cause.
+ * Returns whether `error` is about the client's request, such as a request for a proof at an
+ * unknown block, or about a limit of this service. A ProofError has a `cause` if a node's answer
+ * caused the error.
  */
 const isAnswer = (error: unknown): boolean =>
   error instanceof Refusal ||
@@ -198,8 +200,8 @@ const isAnswer = (error: unknown): boolean =>
   (error instanceof ProofError && error.cause === undefined);
 
 /**
- * Returns whether the library wrote the message. The library can quote the message of a cause. A
- * node's message can contain its host name.
+ * Returns whether the library wrote the whole message. Otherwise, the message may quote a node's
+ * message, which can contain the node's host name.
  */
 const isFromLibrary = ({ cause }: ProofError): boolean =>
   cause instanceof ProofError ? isFromLibrary(cause) : !(cause instanceof Error);

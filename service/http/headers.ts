@@ -21,7 +21,8 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
       `expected at most ${headersMax} headers, found ${count}`,
     );
   }
-  // RFC 9112 §3.2 requires this check. Node's own check would send a response that has no body.
+  // RFC 9112 §3.2 requires a check for a `Host` header in HTTP/1.1. Node's own check would send a
+  // response that has no body.
   if (request.raw.httpVersion === "1.1" && request.headers.host === undefined) {
     throw new Refusal(
       "invalid_request",

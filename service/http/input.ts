@@ -199,8 +199,9 @@ function invalid(code: string, message: string): InvalidError {
 }
 
 /**
- * Refuses a JSON text with too many fields or values. Counts commas and opening brackets, because
- * their number plus one is the maximum number of values. Stops counting when a limit is exceeded.
+ * Refuses a JSON text with too many fields or values. Counts commas and opening brackets, because a
+ * text has at most one value more than it has commas and opening brackets. Stops counting when a
+ * limit is exceeded.
  *
  * @throws {InvalidError} `too_many_fields` or `too_many_values`
  */

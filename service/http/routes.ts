@@ -44,8 +44,8 @@ export function mount(
   app.route({
     method: others as HTTPMethods[],
     url: path,
-    // The hook must run before the body is parsed. Otherwise, a request with a wrong method and a
-    // wrong media type would get 415 instead of 405.
+    // The refusal must come before the body is parsed. Otherwise, a request with a wrong method and
+    // a wrong media type would get 415 instead of 405.
     onRequest: (request) => {
       throw new Refusal(
         "method_not_allowed",
@@ -87,7 +87,7 @@ export const refuseUnknownPath =
     preflight(allow)(request, reply);
   };
 
-/** The message does not contain the query, because the query can contain a secret. */
+/** The error message does not contain the URL's query, because the query can contain a secret. */
 export const unknownPath = (url: string) => {
   const found = foundText(url.split("?")[0]);
   const message = `the path ${found} does not exist; API paths start with /v1`;

@@ -166,7 +166,8 @@ describe("a launch", () => {
     const { neededWei, estimatedWei } = planned.cost;
     const margin =
       Number(BigInt(neededWei) - fundingWei) / Number(BigInt(estimatedWei) - fundingWei);
-    // The estimates are rounded to whole units, so the quotient can be slightly below the factor.
+    // The estimates are rounded to whole units, so `margin` can be slightly below `gasMargin *
+    // 1.2`.
     assert.ok(margin > gasMargin * 1.2 - 1e-6, `${margin}`);
     assert.equal(parseEther(launched.spent), spent);
     // The eight transactions: the deployer's funding, the factory, five other contracts, and the

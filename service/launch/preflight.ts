@@ -127,8 +127,8 @@ const executionGasUsual = 110_000n;
 const signature = { r: `0x${"ab".repeat(32)}`, s: `0x${"cd".repeat(32)}`, yParity: 0 } as const;
 
 /**
- * The wallet must be able to pay the expected fee times this factor. The gas limit is up to
- * {@link gasMargin} times the estimate. viem's maximum fee is 1.2 times the base fee.
+ * The ratio of the fee that the wallet must be able to pay to the expected fee. The gas limit is up
+ * to {@link gasMargin} times the estimate. viem's maximum fee is 1.2 times the base fee.
  */
 const feeMargin = gasMargin * 1.2;
 

@@ -91,8 +91,8 @@ const withNonce = ({ journal }: Sending, nonce: number) =>
 
 async function send(sending: Sending, raw: Hex): Promise<Hex> {
   const { journal, report } = sending;
-  // Nobody has the sender's private key, so this transaction cannot be signed with another nonce or
-  // fee.
+  // Nobody has the private key for the deployer's transaction, so it cannot be signed with another
+  // nonce or fee.
   if (raw === deterministicDeployer.transaction) return sendKeyless(sending, raw);
   const { nonce = 0 } = parseTransaction(raw);
   const same = journal.state.sent.filter((each) => hasSameEffect(each.raw, raw));
@@ -135,7 +135,7 @@ const quietPolls = 10;
 const pollsPerLine = 30;
 /** The maximum number of polls, which take one hour in total. */
 const pollsMax = 1_800;
-/** The step fails after this number of consecutive refusals of a transaction. */
+/** The number of consecutive refusals after which a transaction's step fails. */
 const refusalsMax = 3;
 
 /**
@@ -184,7 +184,7 @@ async function wait<Result>(
   );
 }
 
-/** If a transaction is not mined within this number of blocks, its fee is raised. */
+/** The number of blocks after which the fee of a pending transaction is raised. */
 const patienceBlocks = 10;
 /**
  * If the nonce is used but has no receipt, the launch searches for another transaction with this
@@ -238,7 +238,8 @@ async function awaitMined(sending: Sending, { nonce, raw: wanted }: Sent): Promi
     }
     return undefined;
   }).catch(async (error) => {
-    // The next transaction has the same nonce, so at most one of the two is mined.
+    // Removes the transaction from the journal if it was not sent. The next transaction then has
+    // the same nonce, so at most one of the two is mined.
     const refused = withNonce(sending, nonce).at(-1);
     if (error instanceof NotSent && refused) await changeSent(journal, refused.hash, () => null);
     throw error;

@@ -43,7 +43,7 @@ const headers = {
 
 /**
  * Maps a path prefix to the response headers for all paths with this prefix. A record never
- * changes, so caches can keep it. The list can grow, so caches must revalidate it.
+ * changes, so caches can keep it. The list of all records can grow, so caches must revalidate it.
  */
 const places: Record<string, Record<string, string>> = {
   "/v1/address/": headers,

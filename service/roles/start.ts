@@ -10,7 +10,7 @@ import { openStore } from "./open-store.ts";
 import { openParts } from "./parts.ts";
 import { onStopSignals } from "./workers/signals.ts";
 
-/** The functions that stop the open parts. A part that uses another part comes after it. */
+/** The functions that stop the open parts. Each part comes after the parts that it uses. */
 type Stops = readonly (() => unknown)[];
 
 export async function startRoles(config: Config, log: Logger): Promise<void> {

@@ -1,6 +1,5 @@
-// Derives the columns of a record for lists, totals, and searches. Their values come from the
-// record's terms (the encoded intent). Records are verified from their terms, not from these
-// columns.
+// Derives the columns that lists, totals, and searches use from a record's terms (the encoded
+// intent). Records are verified from their terms, not from these columns.
 
 import { collectorAddress, decodeTerms, InvalidError, requestedAmount } from "executable-address";
 import { termsOffsets } from "executable-address/client/internal";
@@ -35,9 +34,9 @@ const collector = Buffer.from(collectorAddress.slice(2), "hex");
 
 /**
  * Returns the amount that a payer is asked to pay, in base units. The requested amount differs from
- * `amount` only if the intent accepts a range (a tolerance). Few intents have a tolerance. Such an
- * intent calls the Collector contract. To save time, terms are decoded only if they contain the
- * Collector's address. If the terms are corrupt, returns `amount`.
+ * `amount` only if the intent accepts a range (a tolerance). Few intents have a tolerance. An
+ * intent with a tolerance calls the Collector contract. To save time, terms are decoded only if
+ * they contain the Collector's address. If the terms are corrupt, returns `amount`.
  */
 export function deriveRequested({ terms, amount }: { terms: Uint8Array; amount: string }): string {
   const bytes = Buffer.from(terms.buffer, terms.byteOffset, terms.byteLength);

@@ -22,7 +22,8 @@ export type Copied = { rows: Record<string, number>; recordsProved: number };
  * @param file the path of a SQLite database that no server uses
  * @param target an empty PostgreSQL database
  * @param prove throws an error if `address` (20 bytes) is not the one derived from `terms`
- * @throws if the versions differ, `target` has data, or a record does not match its address
+ * @throws if the databases are from different versions of the service, `target` has data, or a
+ *   record does not match its address
  */
 export async function copyToPostgres(
   file: string,
@@ -38,7 +39,7 @@ export async function copyToPostgres(
     const terms = source.prepare<[Uint8Array], Buffer>(termsByAddress.sqlite).pluck();
     await eachAddress(source, async (address) => prove(address, terms.get(address)!));
     const rows: Record<string, number> = {};
-    // biome-ignore lint/suspicious/noExplicitAny: the tables are not known
+    // biome-ignore lint/suspicious/noExplicitAny: the tables are known only at run time
     const db = target.db as unknown as Kysely<any>;
     await db.transaction().execute(async (transaction) => {
       for (const table of tablesOf(source)) {
@@ -94,7 +95,7 @@ function tablesOf(source: Database.Database): string[] {
 
 type CopiedRow = Record<string, unknown>;
 
-// biome-ignore lint/suspicious/noExplicitAny: the tables are not known
+// biome-ignore lint/suspicious/noExplicitAny: the tables are known only at run time
 async function copyTable(source: Database.Database, db: Kysely<any>, table: string) {
   const { rows: columns } = await sql<{ name: string; type: string; counted: string | null }>`
     select column_name as name, data_type as type,

@@ -18,7 +18,7 @@ import { isLong } from "../../scripts/long.ts";
 import { openStore } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 
-/** How many times a writing process is killed, for each database. */
+/** For each database, the number of times that the test kills a writing process. */
 const rounds = Number(process.env.DURABILITY_ROUNDS ?? (isLong ? 20 : 2));
 const directory = mkdtempSync(join(tmpdir(), "durability-"));
 let postgres: TestPostgres;
@@ -276,7 +276,7 @@ describe("a store whose database fails", () => {
     const isSaved = assert.rejects(store.saveRecord(rowOf(1)), unavailable(/^PostgreSQL: /));
     const ours = "from pg_stat_activity where application_name = 'executable-address'";
     const waiting = `select pid ${ours} and wait_event_type = 'Lock'`;
-    // PostgreSQL caches `pg_stat_activity` for the rest of the transaction.
+    // Within a transaction, PostgreSQL caches `pg_stat_activity`.
     const clear = () => operator.query("select pg_stat_clear_snapshot()");
     while ((await operator.query(waiting)).rowCount === 0) await clear();
     await operator.query(`select pg_terminate_backend(pid) ${ours}`);

@@ -19,8 +19,9 @@ const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, num
 const sortedMax = 4_000;
 
 /**
- * Returns the `addresses` that have a record. The index is searched once for each address. All
- * addresses are in one parameter, so the statement's text does not depend on their number.
+ * Returns the `addresses` that have a record. Searches the index on `records.address` once for each
+ * address. All addresses of a statement are in one parameter, so its text does not depend on their
+ * number.
  *
  * @param addresses in lowercase, without repetitions
  */
@@ -29,7 +30,8 @@ export function matchAddresses(
   dialect: Dialect,
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
-  // The addresses are sorted, because neighboring entries of the index are often on the same page.
+  // The addresses are sorted, because neighboring index entries are often on the same database
+  // page.
   return inGroups(addresses, sortedMax, (some) => matchSorted(db, dialect, some.sort()));
 }
 

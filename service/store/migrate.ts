@@ -2,7 +2,7 @@
 //
 // Each folder declares its tables in its tables.ts. Do not edit the statements in a tables.ts,
 // because existing databases were created with them. To change a table, add a migration. The
-// service refuses to start on a database that was created with other statements.
+// service refuses to start on a database that was created with different statements.
 
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -76,8 +76,8 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
     dialect === "postgres" ? sql`set local lock_timeout = ${sql.lit(ms)}`.execute(db) : undefined;
   try {
     await db.transaction().execute(async (transaction) => {
-      // The insert waits without a limit, because another server may run this migration for an
-      // hour.
+      // The insert into `migrations` waits without a limit, because another server may run this
+      // migration for an hour.
       await limitLockWait(transaction, 0);
       const inserted = await transaction
         .insertInto("migrations")
@@ -96,7 +96,7 @@ async function apply(db: Kysely<Tables>, dialect: Dialect, { name, statements }:
   }
 }
 
-/** The SQLSTATE code after a statement has waited too long for a lock. */
+/** PostgreSQL's error code (SQLSTATE) for a statement that waited too long for a lock. */
 export const lockNotAvailable = "55P03";
 
 /**
@@ -115,7 +115,7 @@ function digestStatements(
 async function createMigrationsTable(db: Kysely<Tables>): Promise<void> {
   const create = sql`create table if not exists migrations
     (name text primary key not null, applied_at bigint not null)`;
-  // If two servers create the table simultaneously, PostgreSQL can reject one of the two
-  // statements. A second attempt then succeeds.
+  // If two servers create the table `migrations` simultaneously, PostgreSQL can reject one of the
+  // two statements. A second attempt then succeeds.
   await create.execute(db).catch(() => create.execute(db));
 }

@@ -1,7 +1,7 @@
 // Finds the accounts that created an address (its owners), and the references that they set. The
-// first owner is a column of the address's record. Later owners are in a separate table. Only this
-// folder uses these tables directly. Code in other folders uses the SQL from this file to join
-// these tables.
+// first owner is stored in a column of the address's record. Later owners are in a separate table.
+// Except for tests, only this folder uses the tables of records, owners, and references directly.
+// Other folders join these tables with the SQL from this file.
 //
 // A reference, such as an order number, is visible only to the account that set it. References from
 // client IDs are separate from references from API keys. A client ID is public, so any visitor of a
@@ -30,15 +30,15 @@ export const recordsFor = (account: Sql) => sql`records r
     left join later_owners l on l.account_id = ${account} and l.address = r.address`;
 
 /**
- * Returns SQL for the time at which the account created the address. The query must contain
- * {@link joinRecord}.
+ * Returns SQL for the time at which the account created the address. The SQL is valid only in a
+ * query that contains {@link joinRecord} or {@link recordsFor}.
  */
 export const createdAt = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.created_at else l.created_at end`;
 
 /**
  * Returns an SQL expression that is 1 if the account used its client ID to create the address. The
- * query must contain {@link joinRecord}.
+ * expression is valid only in a query that contains {@link joinRecord} or {@link recordsFor}.
  */
 const madeByClientId = (account: Sql) =>
   sql<number>`case when r.account_id = ${account} then r.by_client_id else l.by_client_id end`;
@@ -50,8 +50,8 @@ const madeByClientId = (account: Sql) =>
 export const owners = sql`owners`;
 
 /**
- * `this` means that the intent of an address is for the given chain. `other` means that the intent
- * is for another chain.
+ * `this` means that the intent of an address is for the chain `chainId`. `other` means that the
+ * intent is for another chain.
  */
 export type IntentChain = "this" | "other";
 
@@ -89,8 +89,8 @@ export async function findShared(
 }
 
 /**
- * Returns SQL that selects up to `most` later owners of an address, the earliest first. Has the
- * same columns as {@link firstOwners}.
+ * Returns SQL that selects up to `most` later owners of an address, the earliest first. The
+ * selected columns are the same as in {@link firstOwners}.
  */
 export const laterOwners = (address: Hex, most: number) =>
   sql`select o.account_id, o.address, o.created_at, r.token, r.chain_id
@@ -111,7 +111,10 @@ export type Named = {
   createdBy: CreatedBy;
 };
 
-/** Converts a row of a query that contains {@link joinReference} and {@link byClientId}. */
+/**
+ * Converts a query's row to the account's reference. The query must select the column `reference`
+ * of {@link joinReference}, and {@link byClientId} as `by_client_id`.
+ */
 export function readNamed(row: { reference: string | null; by_client_id: number | null }): Named {
   return row.by_client_id === 1
     ? { reference: null, claimedReference: row.reference, createdBy: "client_id" }
@@ -127,15 +130,16 @@ export const joinReference = (account: Sql, address: Sql) =>
 
 /**
  * Returns an SQL expression that is 1 if the account set its reference for the address with a
- * client ID, and otherwise 0. Without a reference, the credential that created the address counts.
+ * client ID, and otherwise 0. If there is no reference, the credential that created the address
+ * determines the value. The expression is valid only in a query that contains {@link
+ * joinReference}, and either {@link joinRecord} or {@link recordsFor}.
  *
- * @param account SQL for the account's ID; the query must contain {@link joinRecord} and
- *   {@link joinReference}
+ * @param account SQL for the account's ID
  */
 export const byClientId = (account: Sql) =>
   sql<number>`coalesce(n.by_client_id, ${madeByClientId(account)})`;
 
-/** Finds the first address (20 bytes) for which an API key of the account set this reference. */
+/** Finds the first address (20 bytes) for which an API key of the account set `reference`. */
 export async function findByReference(
   db: Kysely<Tables>,
   accountId: string,

@@ -43,7 +43,8 @@ const readsRunningMax = 2;
 /** The maximum number of connections for create requests, lookups, credentials, and rate limits. */
 const hotConnectionsMax = 6;
 /**
- * The maximum number of connections for all other work, such as lists, the executor, and webhooks.
+ * The maximum number of connections for lists, the executor, webhooks, and all other work that
+ * {@link hotConnectionsMax} does not include.
  */
 const connectionsMax = 8;
 const connectMsMax = 3_000;
@@ -55,8 +56,8 @@ const statementMsMax = 10_000;
 /** The maximum duration of a migration's statement, such as the creation of a large index. */
 const migrationMsMax = 3_600_000;
 /**
- * The client's timeout is this much longer than the server's, so that the client receives the
- * server's error.
+ * The time by which the client's timeout exceeds the server's timeout, so that the client receives
+ * the server's error.
  */
 const errorMsMax = 500;
 /**
@@ -71,7 +72,9 @@ const lockMsMax = 3_000;
  */
 const answerMsMax = 5_000;
 const int8Oid = 20;
-/** The SQLSTATE code after a statement has run for {@link statementMsMax}. */
+/**
+ * PostgreSQL's error code (SQLSTATE) for a statement that ran longer than {@link statementMsMax}.
+ */
 const queryCanceled = "57014";
 const timeouts = new Set([lockNotAvailable, queryCanceled]);
 

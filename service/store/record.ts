@@ -115,16 +115,17 @@ export class OtherFactoryError extends Error {
 }
 
 /**
- * The number of records that are compared with the factory. A single record would not be enough,
- * because it could be corrupt.
+ * The maximum number of records whose addresses are derived again to check the factory. A single
+ * record would not be enough, because it could be corrupt.
  */
 const samples = 8;
 
 /**
- * Rejects a database whose addresses were derived with another factory. All lookups in such a
- * database would fail, because its terms have other addresses with this factory.
+ * Rejects a database whose addresses were derived with another factory. All lookups in that
+ * database would fail, because this version's factory derives other addresses from its terms.
  *
- * @throws {OtherFactoryError} if there are records, and none of the first few matches this factory
+ * @throws {OtherFactoryError} if the database has records, and this version's factory derived none
+ *   of the first few addresses
  */
 export async function requireOwnRecords({ db }: Store): Promise<void> {
   const rows = await db.selectFrom("records").select(["address", "terms"]).limit(samples).execute();

@@ -45,14 +45,14 @@ import {
 import type { Tables } from "./tables.ts";
 
 /**
- * When this number of keys has been collected, the keys are read immediately. For example, each
+ * The maximum number of keys that are collected before they are read together. For example, each
  * create request starts with a read of its credential. With small groups, the main thread and the
  * writing thread can work simultaneously.
  */
 const keysPerGroupMax = 16;
 /**
- * When this number of lookups has been collected, the lookups are sent immediately. The reading
- * thread can then start while more requests arrive.
+ * The maximum number of lookups that are collected before they are sent together. With this limit,
+ * the reading thread can start while more requests arrive.
  */
 const lookupsPerGroupMax = 32;
 /**
@@ -256,7 +256,7 @@ function recordWriter(file: string): RecordWriter {
  * because SQLite can roll the transaction back.
  */
 function isFatal(code: string): boolean {
-  if (code === "SQLITE_IOERR_SHMSIZE") return false; // no space for the log's index
+  if (code === "SQLITE_IOERR_SHMSIZE") return false; // the disk has no space for the log's index
   return code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
 }
 
@@ -405,7 +405,7 @@ export function startThread<Message, Answer>(
       if (end) throw end;
       worker ??= startWorker();
       worker.postMessage(message);
-      worker.ref(); // so that the process does not end before the answer
+      worker.ref(); // keeps the process alive until the answer
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
     async stop() {

@@ -1,13 +1,13 @@
 // Limits the number of rows per statement, so that other statements do not wait long. Also deletes
-// old rows in groups of this size.
+// old rows in groups of limited size.
 
 /**
- * The maximum number of rows per statement or short transaction, by kind of row. While such a
- * statement runs, other statements may have to wait. On SQLite, lookups never wait, and create
- * requests wait only for writes. All other statements wait. On PostgreSQL, another statement waits
- * only if both statements need the same rows. With 200,000 rows per table, such a statement takes
- * less than 10 ms for typical rows (bench/groups.ts). Other files define the limits that have other
- * purposes.
+ * The maximum number of rows per statement or short transaction, by kind of row. While a statement
+ * with the maximum number of rows runs, other statements may have to wait. On SQLite, lookups never
+ * wait, and create requests wait only for writes. All other statements wait. On PostgreSQL, another
+ * statement waits only if both statements need the same rows. If each table has 200,000 typical
+ * rows, a statement with the maximum number of rows takes less than 10 ms (bench/groups.ts). Other
+ * files define the limits that have other purposes.
  */
 export const statementRows = {
   /** Rows of keys, numbers, and short texts. */

@@ -36,7 +36,7 @@ export type NewRecord = {
  */
 export type SaveOutcome = "saved" | "exists" | { usedBy: Uint8Array };
 
-/** If this number of records arrive simultaneously, every store can save them in one commit. */
+/** The number of simultaneously received records that both databases can save in one commit. */
 export const savesPerCommit = 16;
 
 export type Store = {
@@ -81,7 +81,7 @@ export type Store = {
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;
 
-  /** Kysely, for all other statements. */
+  /** Kysely, for statements that no method of the store runs. */
   db: Kysely<Tables>;
 
   /**

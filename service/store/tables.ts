@@ -12,7 +12,7 @@ export type Bytes = Uint8Array;
 /** A statement of a migration, which creates or changes a table, an index, or a function. */
 export type TableStatement = RawBuilder<unknown>;
 
-/** Each account ID begins with this prefix. */
+/** The prefix of each account ID. */
 export const accountIdPrefix = "acc_";
 
 /** The columns of all tables, for Kysely. */
@@ -22,8 +22,8 @@ export interface Tables {
   /**
    * `seq` increases in the order in which records are committed. `address` has 20 bytes. The
    * columns from `chain_id` to `expires_at` are derived from `terms` (columns.ts). `account_id` is
-   * the first account that created the address. `created_at` is the time of this creation.
-   * `by_client_id` is 1 if the account used its client ID, which is public.
+   * the first account that created the address. `created_at` is the time at which this account
+   * created the address. `by_client_id` is 1 if the account used its client ID, which is public.
    */
   records: {
     seq: Generated<number>;
@@ -39,7 +39,10 @@ export interface Tables {
   };
   /** For each address, the accounts that created it after the first account did. */
   later_owners: Owner & { by_client_id: number };
-  /** A view of all accounts that created an address, each with the time of the first creation. */
+  /**
+   * A view of the accounts that created each address. `created_at` is the time at which the account
+   * first created the address.
+   */
   owners: Owner;
   /**
    * The references that accounts have set for addresses. An account has at most one reference for
@@ -82,15 +85,15 @@ export function statements(dialect: Dialect): TableStatement[] {
     sql`create index later_owners_newest on later_owners (account_id, created_at, address)`,
     sql`create view owners as select account_id, address, created_at from records
         union all select account_id, address, created_at from later_owners`,
-    // Finds the later owners of a paid address.
+    // The next index finds the later owners of a paid address.
     sql`create index later_owners_address on later_owners (address, created_at)`,
   ];
 }
 
 /**
  * Returns the statements that create the table of references. A migration of service/events runs
- * the statements. A move to another folder would change the migrations' names, which existing
- * databases contain.
+ * the statements. The statements cannot move to another folder's migration, because existing
+ * databases contain the migrations' names.
  */
 export function referenceStatements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");

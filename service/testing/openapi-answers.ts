@@ -100,8 +100,8 @@ export function checkAnswers(service: TestApp) {
   }
 
   /**
-   * Asserts that the service has returned every documented status of the operations with these
-   * tags.
+   * Asserts that the service has returned every documented status of the operations that have one
+   * of the `tags`.
    */
   function assertAllSeen(tags: readonly string[]) {
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -130,7 +130,7 @@ export async function newClientId({ newKey, parts: { store } }: TestApp): Promis
   return (await findCredentials(store.db, accountId)).clientId.client_id;
 }
 
-/** Returns the body of an event of this type, about an address without payments. */
+/** Returns the body of an event of the type `type`, about an address without payments. */
 export async function writeEvent(world: World, type: EventType): Promise<string> {
   const { address, intent } = await world.newRecord();
   const block = { number: 1, hash: `0x${"1".repeat(64)}`, timestamp: 1 } as const;

@@ -199,8 +199,7 @@ function makeTemplate(bin: string, parent: string, user: User, template: string)
     renameSync(beside, template);
   } catch (error) {
     rmSync(beside, { recursive: true });
-    // The rename may have failed because another test file has created the template in the
-    // meantime.
+    // The rename may have failed because another test file has created `template` in the meantime.
     if (!existsSync(template)) throw error;
   }
 }

@@ -74,8 +74,8 @@ export async function addEndpoint(
   const values = { url: parseUrl(url, targets), types: parseTypes(types), secret: newSecret() };
   const id = newId(endpointIdPattern);
   await db.transaction().execute(async (transaction) => {
-    // This statement locks the rows of the account's endpoints. So if two requests add the tenth
-    // endpoint simultaneously, one of the two fails.
+    // Locks the rows of the account's endpoints. So if two requests add the tenth endpoint
+    // simultaneously, one of the two fails.
     await startUpdate(transaction)
       .set((eb) => ({ version: eb("version", "+", 1) }))
       .where("account_id", "=", accountId)
@@ -197,8 +197,8 @@ export function setPaused(
 }
 
 /**
- * Removes the endpoint, so that it receives no further requests. There may be a million deliveries,
- * so they are deleted later, at the usual age.
+ * Removes the endpoint, so that it receives no further requests. An endpoint can have a million
+ * deliveries, so they are deleted later, at the usual age.
  *
  * @returns false if there is no such endpoint
  */

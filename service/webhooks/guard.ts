@@ -52,7 +52,8 @@ export function parseTarget(text: string, targets: Targets): URL {
     throw new TargetError(`expected at most ${urlCharactersMax} characters, found ${length}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) {
-    const found = `${length} characters that are not a URL`; // The text can contain a secret.
+    // The message does not quote `text`, because it can contain a secret.
+    const found = `${length} characters that are not a URL`;
     const wanted = "expected a URL such as https://shop.example.com/webhooks";
     throw new TargetError(`${wanted}, found ${found}`);
   }

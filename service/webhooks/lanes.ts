@@ -4,7 +4,7 @@
 //
 // An endpoint enters the fast lane after several consecutive good responses. A bad response
 // excludes the endpoint from the fast lane for some minutes. After one second, a request moves to
-// the slow lane, and occupies a slot there. If the account may not take another slot there, the
+// the slow lane, and occupies a slot there. If the account must not take another slot there, the
 // request stays in the fast lane. Each second, the service tries again to move the request.
 //
 // The load of an account is its number of slots now, plus its recent average number of slots. The
@@ -17,7 +17,7 @@
 // not help a slow endpoint whose account has recent load. lanes.test.ts simulates a hundred other
 // accounts, and also a thousand.
 
-// The database stores these numbers.
+// The database stores the number of an endpoint's lane.
 export const fastLane = 0;
 /** The lane for slow and new endpoints. */
 const slowLane = 1;
@@ -52,13 +52,13 @@ const laneSlots: Rule["slots"] = {
  */
 const shareOfFree = 1 / 8;
 /**
- * A response is called good if it has a 2xx status and arrives within this time. A request that
- * takes more time can move to the slow lane.
+ * The maximum latency of a good response, which also has a 2xx status. A request that takes longer
+ * can move to the slow lane.
  */
 export const goodMsMax = 1_000;
-/** An endpoint enters the fast lane after this number of consecutive good responses. */
+/** The number of consecutive good responses after which an endpoint enters the fast lane. */
 const goodToEarn = 3;
-/** After a bad response, an endpoint cannot enter the fast lane for this time (5 minutes). */
+/** How long an endpoint cannot enter the fast lane after a bad response (5 minutes). */
 const barredMs = 300_000;
 
 /**

@@ -15,7 +15,7 @@ import type { Kysely } from "kysely";
 import { dayMs, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** For this time after a rotation, deliveries are also signed with the previous secret or key. */
+/** How long deliveries are also signed with the previous secret or key after a rotation. */
 export const overlapMs = dayMs;
 
 /** Generates a secret: `whsec_` and 32 random bytes in base64. */
@@ -53,8 +53,8 @@ export async function ensureSigningKeys(db: Kysely<Tables>, nowMs: number): Prom
 
 /**
  * Generates a new key. For a day, deliveries are also signed with the previous key. Receivers have
- * this time to fetch the list of public keys again. Keys that are older than the previous key
- * become invalid immediately.
+ * this day to fetch the list of public keys again. Keys that are older than the previous key become
+ * invalid immediately.
  *
  * @returns the valid signing keys, newest first
  */

@@ -142,8 +142,8 @@ function canonicalHost(written: string) {
     .split(".")
     .find((part) => part.startsWith("xn--"));
   if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
-  // Rejects other spellings of an IPv4 address, such as 0x7f.1 for 127.0.0.1. They are probably
-  // mistakes.
+  // Rejects other spellings of an IPv4 address, such as 0x7f.1 for 127.0.0.1. Such spellings are
+  // probably mistakes.
   if (ipv4Pattern.test(host) && host !== written) return fault("host", `write the host as ${host}`);
   return host;
 }

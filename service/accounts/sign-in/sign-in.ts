@@ -132,8 +132,8 @@ function signUpAndSignIn(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // An operator may have created an account with this email address. Without this check, an
-      // attacker could take over this account by signing up.
+      // An operator may have created an account with the same email address. Without this check, an
+      // attacker could take over that account by signing up.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       await refuseGuessable(password, email);
       const auth = await loadAuth();
@@ -287,9 +287,9 @@ async function configure(
     account: { modelName: "auth_passwords" },
     verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
     advanced: {
-      // With `true`, better-auth would add the prefix `__Secure-` to the cookie names below. On
-      // https, these names already have the prefix `__Host-`. With this prefix, other hosts cannot
-      // set the cookies.
+      // With `useSecureCookies: true`, better-auth would add the prefix `__Secure-` to the cookie
+      // names below. On https, these names already have the prefix `__Host-`. With this prefix,
+      // other hosts cannot set the cookies.
       useSecureCookies: false,
       cookies: {
         session_token: cookie("eas-session"),
@@ -367,8 +367,8 @@ async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Pr
  */
 const scoreMin = 3;
 /**
- * The score depends only on the first characters of the password, up to this number. The
- * computation for a long password would block the event loop for too long.
+ * The number of leading characters that determine a password's score. The computation for a long
+ * password would block the event loop for too long.
  */
 const estimatedCharactersMax = 40;
 

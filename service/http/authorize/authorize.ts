@@ -33,7 +33,7 @@ type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set by a hook in the route's `before`, after the hook has accepted the credential. */
+    /** A hook in the route's `before` sets this field after it has accepted the credential. */
     caller?: Caller;
   }
 }
@@ -56,9 +56,9 @@ type Use = keyof typeof uses;
  * 2. 401 `unauthorized`: the request has neither header.
  * 3. 403 `api_key_in_browser`: the request has `Authorization: Bearer` and any `Origin`, even an
  *    empty one. The response does not reveal whether the API key is valid.
- * 4. 401 `unauthorized`: the scheme is not `Bearer`, or the credential is not valid. It can be
- *    malformed, unknown, or expired, or have a wrong checksum. Only a credential with a correct
- *    checksum costs a database query.
+ * 4. 401 `unauthorized`: the scheme is not `Bearer`, or the credential is not valid. A credential
+ *    is valid if it exists, has not expired, and has the correct format and checksum. Only a
+ *    credential with a correct checksum costs a database query.
  * 5. 403 `scope_required`: the API key lacks the scope that `use` needs. 403 `origin_required`: a
  *    request with a client ID has no `Origin`.
  * 6. 403 `origin_not_allowed`: a request with a client ID has several `Origin` headers, or an
@@ -143,7 +143,7 @@ async function useApiKey(
     );
   }
   if (!bearer)
-    // The header may be a key without a scheme, so the message does not quote the header.
+    // The `Authorization` header may be a key without a scheme, so the message does not quote it.
     throw unauthorized(
       "expected an Authorization header with the scheme Bearer and an API key, found " +
         `${authorization.length} characters with another scheme`,

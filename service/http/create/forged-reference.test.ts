@@ -205,9 +205,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(referencesOf(sold.event), ["order-2", null, "api_key"]);
       assert.deepEqual([sold.byReference, sold.byAddress, sold.kit], Array(3).fill(["order-2"]));
 
-      // The test now changes the row to the one that an old version stored. That row says that an
-      // API key set the reference, although a client ID set it. The attack then succeeds: the
-      // handler that trusts references fulfills the expensive order.
+      // The test now changes the reference's row to the values that an old version stored. The row
+      // then says that an API key set the reference, although a client ID set it. The attack then
+      // succeeds: the handler that trusts references fulfills the expensive order.
       const other = await scene.shop.order("order-3", await intentOf("1"));
       await scene.store.db
         .updateTable("address_references")

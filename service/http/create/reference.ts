@@ -57,7 +57,10 @@ export async function parseReferenced(
  */
 type ReadKeys = () => ReturnType<typeof ensureReferenceKeys>;
 
-/** @throws {Refusal} 403 `forbidden` if the request has a reference but may not contain one */
+/**
+ * @throws {Refusal} 403 `forbidden` if the request has a reference, but its client ID cannot set
+ *   references
+ */
 function requireMayName({ mayName, reference }: Creator): void {
   if (mayName || reference === undefined) return;
   const message = "the account does not accept references from its client ID: omit the reference";

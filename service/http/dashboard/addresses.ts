@@ -1,7 +1,7 @@
 // The dashboard's routes for addresses. The list of addresses is the API's list with one more
 // filter, by address prefix. Another route returns the statuses of one page of the list. The form
-// for new addresses has two routes. They check an intent and create an address with the API's
-// functions.
+// for new addresses has two routes, which use the API's functions. One route checks an intent, and
+// the other creates an address.
 
 import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";

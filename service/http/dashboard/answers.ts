@@ -96,7 +96,7 @@ const session = object({
   renewedAt: time,
   expiresAt: time,
   userAgent: orNull(text),
-  /** The session of this request. */
+  /** True for the session that sent the request. */
   isThis: flag,
 });
 export type Session = TypeOf<typeof session>;

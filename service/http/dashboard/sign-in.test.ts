@@ -15,8 +15,8 @@ before(async () => {
 after(() => postgres.stop());
 
 /**
- * Options for tests that hash hundreds of passwords each. Each attack is also run against a service
- * with only one queue, where the attack locks out the owner.
+ * Options for tests that hash hundreds of passwords each. Each test also runs its attack against a
+ * service with only one queue, where the attack locks out the owner.
  */
 const flood = { skip: !isLong && "npm run test:long" };
 

@@ -155,8 +155,9 @@ type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) =>
  *
  * The queue for known browsers has priority. But if both queues have entries, every fourth hash
  * comes from the queue for unknown browsers. In the queue for known browsers, each hash belongs to
- * an account. In the queue for unknown browsers, each hash belongs to a client network. The owners
- * in a queue take turns. The number of waiting hashes per owner is limited.
+ * an account. In the queue for unknown browsers, each hash belongs to a client network. In each
+ * queue, the accounts or networks take turns. The number of waiting hashes per account or network
+ * is limited.
  *
  * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full

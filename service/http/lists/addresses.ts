@@ -104,7 +104,7 @@ export function addresses(parts: Parts, showPage: ShowPage): Route {
   };
 }
 
-/** Returns the list's item for one address. */
+/** Returns the route that shows one address as an item of the list. */
 export function mine(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
@@ -145,7 +145,10 @@ function parseToken(text: string) {
   return Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");
 }
 
-/** Formats the cursor for the page after this row. {@link parseCursor} is the inverse. */
+/**
+ * Formats a cursor for the page that begins after the given row. {@link parseCursor} is the
+ * inverse.
+ */
 const formatCursor = ({ atMs, address }: Cursor) => `${atMs}-${address.toString("hex")}`;
 
 /** @throws {InvalidError} */

@@ -159,7 +159,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const other = await service.newKey();
       const made: string[] = [];
       for (let i = 0; i < 23; i++) {
-        // Some addresses have equal creation times. Another account created some addresses first.
+        // Some addresses have equal creation times. For some addresses, another account was the
+        // first creator.
         if (i % 3 === 0) nowMs -= 1;
         const intent = newIntent();
         if (i % 4 === 0) await create(other.apiKey, undefined, intent);

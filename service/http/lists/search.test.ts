@@ -89,9 +89,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         while ((await limiter.take(`search ${many.accountId}`, policies.longSearches)).admitted);
       };
       let answer = await searchNothing();
-      // After the test has used up the rate limit, another long search is allowed 2 s later. A
-      // search counts as long only after several windows. On a slow machine, these windows may take
-      // longer than 2 s. The test therefore makes several attempts.
+      // After the test has used up the rate limit, the limit allows another long search every 2 s.
+      // A search counts as long only after several windows. On a slow machine, these windows may
+      // take longer than 2 s. The test therefore makes several attempts.
       for (let attempt = 0; attempt < 5 && answer.statusCode !== 429; attempt++) {
         await spendAll();
         answer = await searchNothing();

@@ -17,16 +17,16 @@ import { takeOrRefuse } from "../load/rate-limit.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * A search that reads more than this number of windows is a long search. Eight windows have 2,000
- * rows in total, which the service reads in about 20 ms.
+ * The maximum number of windows that a short search reads. A search that reads more is a long
+ * search. Eight windows have 2,000 rows in total, which the service reads in about 20 ms.
  */
 const shortWindowsMax = 8;
 /** The maximum number of an account's simultaneous long searches on one server. */
 const longSearchesMax = 3;
 /**
- * A long search uses one unit of the account's rate limit when it starts, and another unit each
- * time it has read this number of windows. These windows contain up to 100,000 rows, and reading
- * them takes one second.
+ * A long search uses one unit of the account's rate limit when it starts, and another unit after
+ * every `windowsPerToken` windows. These windows contain up to 100,000 rows, and reading them takes
+ * one second.
  */
 const windowsPerToken = 400;
 

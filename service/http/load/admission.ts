@@ -36,8 +36,8 @@ declare module "fastify" {
 }
 
 /**
- * After its admission, a request has this time to send its body. After this time, its connection
- * may be closed to accept a new request.
+ * The minimum time that an admitted request has to send its body. Afterwards, its connection may be
+ * closed to accept a new request.
  */
 const bodyMsMin = 1_000;
 
@@ -185,8 +185,9 @@ export function refuseEarly(
 ): RequestListener {
   const seconds = metrics.responseSeconds.labels({ route });
   const responses = metrics.responses.labels({ route, status: statuses.service_unavailable });
-  // Consecutive refusals usually have the same message. If each refusal created its own answer, a
-  // create would use three times the processor time during an overload (overload.long.test.ts).
+  // Consecutive refusals usually have the same message. If each refusal created its own response, a
+  // create request would use three times the processor time during an overload
+  // (overload.long.test.ts).
   let last = { full: "", answer: answerTooMany("") };
   const isCreate = ({ method, url }: IncomingMessage) =>
     method === "POST" && (url === route || url?.startsWith(`${route}?`) === true);
@@ -260,12 +261,12 @@ const windowWeight = 1 / 5;
 const stepMax = 1.05;
 /**
  * `baseMs` is an estimate of the latency at low load. In each window with low load, the estimate
- * can rise by this factor. At this rate, the estimate doubles in about two minutes.
+ * can rise by the factor `baseGrowth`. At this rate, the estimate doubles in about two minutes.
  */
 const baseGrowth = 1.0006;
 /**
  * `bestPerMs` is the best measured throughput. After each window with high load, `bestPerMs` is
- * multiplied by this factor. Therefore, `bestPerMs` halves in about half a minute, unless a window
+ * multiplied by `bestDecay`. Therefore, `bestPerMs` halves in about half a minute, unless a window
  * has a higher throughput.
  */
 const bestDecay = 0.998;

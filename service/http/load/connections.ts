@@ -52,8 +52,8 @@ export function openServer(
 
 /**
  * A fraction of the maximum number of connections. If a network has more waiting connections than
- * this, its new connections replace only its own. Therefore, one network cannot disconnect all
- * other clients.
+ * this fraction, its new connections replace only its own connections. Therefore, one network
+ * cannot disconnect all other clients.
  */
 const share = 1 / 8;
 

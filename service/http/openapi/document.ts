@@ -91,8 +91,8 @@ export function describeApi(): Schema {
 }
 
 /**
- * Adds the schema of the intent in a request. In a request, the salt is optional, and unknown
- * fields are not allowed.
+ * Returns the schemas of intents and of their calls, which do not allow unknown fields. `NewIntent`
+ * describes the intent in a request, which can omit the salt.
  */
 function describeIntents({ Intent, Call }: Record<string, Schema>): Record<string, Schema> {
   const { salt, expirationTimestamp, ...fields } = Intent!.properties as Record<string, Schema>;

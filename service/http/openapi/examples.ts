@@ -149,7 +149,7 @@ const event = {
   },
 };
 
-/** Returns the body of an event with this type, for the document's webhooks. */
+/** Returns an example body for an event of the type `type`, for the document's webhooks. */
 export function exampleEvent(type: EventType) {
   if (type !== "address.payment") return { ...event, type };
   const news = { ...payment, kind: "requested" as const, isLate: false, isLast: false };

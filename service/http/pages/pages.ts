@@ -41,11 +41,11 @@ const payPaths = ["/a", "/a/"];
 const receiptPaths = ["/receipt", "/receipt/:address"];
 
 /**
- * Returns the Content-Security-Policy for a page. Pages run only our own scripts and connect only
- * to this server. Other pages cannot embed them in a frame. The payment page also shows the icons
- * of wallets, which are data URLs (EIP-6963). `shop` is the shop's origin, if the payment page's
- * link contains one. `localNodes` are the nodes to which the dashboard sends payments in a local
- * setup (`npm start`).
+ * Returns the Content-Security-Policy for a page. Pages run only our own scripts. By default, they
+ * connect only to this server. Other pages cannot embed them in a frame. The receipt page can also
+ * connect to nodes ({@link readersNodes}). The payment page also shows the icons of wallets, which
+ * are data URLs (EIP-6963). `shop` is the shop's origin, if the payment page's link contains one.
+ * `localNodes` are the nodes to which the dashboard sends payments in a local setup (`npm start`).
  */
 function policyOf(path: string, { shop, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";

@@ -108,8 +108,8 @@ function head({ title, description, url, address, facts }: Head): string {
     ...[`/v1/address/${address}`, "/v1/chains"].map(
       (path) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${path}" />`,
     ),
-    // The Content-Security-Policy prevents this data from running as a script. Each "<" is escaped,
-    // because the data could otherwise end the element.
+    // The Content-Security-Policy prevents the page's data from running as a script. Each "<" is
+    // escaped, because the data could otherwise end the script element.
     `<script type="application/json" id="facts">${inertJson(facts)}</script>`,
   ].join("\n    ");
 }

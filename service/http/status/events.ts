@@ -47,7 +47,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
       const subject = await statuses.readSubject(addressOf(request));
       const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
-      // Without this header, the connection would stay open after the stream ends. An open
+      // Without `connection: close`, the connection would stay open after the stream ends. An open
       // connection would delay the server's drain.
       reply.header("connection", "close");
       // Asks proxies not to buffer the stream, because buffering would delay events.
@@ -115,7 +115,7 @@ type Hub = {
  * blocks. On a chain with four blocks per second, this number of blocks spans four seconds.
  */
 const blocksBetweenMax = 16;
-/** A stream is closed if its client reads nothing for this number of pings. */
+/** The number of consecutive pings after which a stream is closed if its client reads nothing. */
 const missedPingsMax = 3;
 const framesMax = 16;
 

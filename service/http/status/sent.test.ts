@@ -71,7 +71,7 @@ describe("POST /v1/address/{address}/sent", () => {
     const { address } = await openRecord();
     const busy = await startApp({ store, chains: server.parts.chains });
     const { accounts } = busy.parts;
-    // The clock does not advance, so the limit admits no more requests during the test.
+    // The limiter's clock does not advance, so the limit admits no more requests during the test.
     accounts.limiter = memoryLimiter(() => 0);
     const { reportsOnChain } = internalPolicies;
     for (let at = 0; at < reportsOnChain.burst - 1; at++)
@@ -182,7 +182,8 @@ describe("POST /v1/address/{address}/sent", () => {
 
 /** Returns code that uses about `gas` by expanding and hashing memory. */
 function burnerOf(gas: number): Hex {
-  // The expansion costs 3 * words + words ** 2 / 512. The hash costs 6 * words.
+  // Expanding memory to `words` words costs 3 * words + words ** 2 / 512 gas, and hashing it costs
+  // 6 * words gas.
   const words = Math.round(256 * (Math.sqrt(81 + gas / 128) - 9));
   return `0x62${(32 * words).toString(16).padStart(6, "0")}5f205000`;
 }

@@ -104,7 +104,10 @@ function openFindMoney(parts: Parts) {
   };
 }
 
-/** Returns what happens to a token without its report, or undefined if the report counts. */
+/**
+ * Returns the `fate` of a token for which the report has no effect. Returns undefined if the
+ * executor decides the token's fate.
+ */
 function fateOf(
   { token, amount, outcome }: FoundToken,
   { intent, isOpen, chain }: { intent: Intent; isOpen: boolean; chain: Chain | undefined },

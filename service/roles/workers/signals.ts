@@ -2,8 +2,8 @@
 // immediately.
 
 /**
- * Signals within this time after the first signal count as one signal. A single Ctrl-C can send two
- * signals: one from the terminal and one from npm.
+ * The time after the first signal in which further signals are ignored. A single Ctrl-C can send
+ * two signals: one from the terminal and one from npm.
  */
 const sameSignalMs = 1000;
 

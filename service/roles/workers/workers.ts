@@ -3,7 +3,8 @@
 // serve requests. The parent process distributes connections evenly among the workers
 // (node:cluster) and restarts workers. It also forwards signals and combines the workers' metrics.
 //
-// The executor runs in a separate process. The API processes do not have the key.
+// The executor runs in a separate process. The processes that serve the API do not have the
+// executor's keys.
 
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
@@ -19,7 +20,7 @@ import { onStopSignals } from "./signals.ts";
  */
 const restartMsMin = 100;
 const restartMsMax = 30_000;
-/** After a worker has run for this time, the delay before its next restart is the minimum again. */
+/** The run time after which a worker's next restart has the minimum delay again. */
 const soundMs = 60_000;
 /** How long a worker can run after the drain period before the worker is killed. */
 const stopMsMax = 10_000;

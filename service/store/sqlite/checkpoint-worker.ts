@@ -9,13 +9,13 @@ import { connect } from "./connect.ts";
 
 const intervalMs = 250;
 /**
- * If the log has more than this number of 4 KiB pages, it is restarted: SQLite writes to it from
- * the beginning again. The restart blocks writers while the last few pages are copied.
+ * The maximum size of the log, in pages of 4 KiB. A larger log is restarted: SQLite overwrites it
+ * from the beginning. The restart blocks writers while the last few pages are copied.
  */
 const logPagesMax = 16_384;
 /**
- * The log can restart only when no connection is reading it. This is the maximum time to wait for
- * these readers. Writers are blocked during this wait, so the limit is low. If the limit is
+ * The maximum time to wait for connections that are reading the log, because the log can restart
+ * only without readers. Writers are blocked during the wait, so the limit is low. If the limit is
  * exceeded, the next checkpoint tries to restart the log again.
  */
 const readersMsMax = 20;

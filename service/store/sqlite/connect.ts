@@ -20,7 +20,7 @@ export function connect(
   file: string,
   { busyMsMax = lockWaitMsMax }: ConnectOptions = {},
 ): Database.Database {
-  // The timeout is for the switch to WAL mode. Afterwards, `busy_timeout` replaces this timeout.
+  // The option `timeout` applies to the switch to WAL mode. Afterwards, `busy_timeout` replaces it.
   const database = new Database(file, { timeout: lockWaitMsMax });
   database.pragma("journal_mode = wal");
   database.pragma("synchronous = full");

@@ -21,9 +21,9 @@ const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 /**
- * After a commit, this thread waits for this time before it takes the write lock again. Meanwhile,
- * the thread that saves records can take the lock. That thread tries to take the lock each
- * millisecond. SQLite itself does not give the lock to the connection that has waited longest.
+ * How long this thread waits after a commit before it takes the write lock again. Meanwhile, the
+ * thread that saves records can take the lock. That thread tries to take the lock each millisecond.
+ * SQLite itself does not give the lock to the connection that has waited longest.
  */
 const pauseMs = 2;
 let freedAtMs = 0;

@@ -20,8 +20,8 @@ export type WriteAnswer =
 type Exception = Exclude<SaveOutcome, "saved"> | "other_terms";
 
 /**
- * If a transaction has this number of rows, further groups of records wait for the next
- * transaction.
+ * The number of rows after which a transaction takes no further groups of records. Further groups
+ * wait for the next transaction.
  */
 const rowsMax = 1024;
 

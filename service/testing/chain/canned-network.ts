@@ -17,8 +17,7 @@ const block = {
 type Options = { report?: (event: NetworkEvent) => void; clock?: () => number };
 
 /**
- * Opens the endpoints `rpc0`, `rpc1`, and so on. They answer requests for the chain ID and for
- * blocks themselves.
+ * Opens the endpoints `rpc0`, `rpc1`, and so on. Each endpoint reports chain 1 and the same block.
  *
  * @param answer returns the answer of the endpoint at `place` to any other call
  */

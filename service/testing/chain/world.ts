@@ -70,7 +70,7 @@ async function settle(rpcUrl: string, chainId: number) {
       tokens: [],
     },
     newToken,
-    /** Sets this code at a new address. */
+    /** Sets `bytecode` as the code of a new address, and returns the address. */
     async withCode(bytecode: Hex): Promise<Hex> {
       const address = getAddress(toHex(++contracts, { size: 20 }));
       await client.setCode({ address, bytecode });
@@ -139,7 +139,7 @@ function recordMaker(client: ChainClient, token: Hex) {
 
 /** Returns functions that mine and replace blocks. */
 const minerOf = (client: ChainClient) => ({
-  /** Mines a block with exactly this timestamp. */
+  /** Mines a block whose timestamp is exactly `timestamp`. */
   async mineAt(timestamp: number) {
     await client.setNextBlockTimestamp({ timestamp: BigInt(timestamp) });
     await client.mine({ blocks: 1 });

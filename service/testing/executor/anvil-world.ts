@@ -130,7 +130,7 @@ type Payment = { to: Hex; amount: bigint | string; token?: Hex };
 const clientOf = (rpcUrl: string) =>
   createTestClient({
     chain: anvilChain,
-    // In this mode, viem calls methods such as hardhat_mine, which anvil also accepts.
+    // In the mode `hardhat`, viem calls methods such as hardhat_mine, which anvil also accepts.
     mode: "hardhat",
     transport: http(rpcUrl, { batch: true }),
     pollingInterval: 20,
@@ -140,7 +140,7 @@ const clientOf = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** Returns calls that pay this amount of the first token to the executor as a tip. */
+/** Returns calls that pay `amount` of the first token to the executor as a tip. */
 export const tipCalls = (amount: bigint) => {
   const { address } = periphery.tip;
   const [approve, tip] = [
@@ -276,7 +276,7 @@ async function readFates(
   const transferred = { address: token, abi: demoToken.abi, eventName: "Transfer" } as const;
   const usedBy = (owners: readonly Hex[]) =>
     Promise.all(owners.map((owner) => balanceOf(owner, token, toBlock)));
-  // The client sends these calls in one batch.
+  // The client sends the following calls in one batch.
   const [executions, transfers, recoveries, holdings] = await Promise.all([
     client.getContractEvents({ ...executed, ...range }),
     client.getContractEvents({ ...transferred, ...range }),

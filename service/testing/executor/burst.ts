@@ -114,7 +114,7 @@ type BurstOptions = {
 };
 
 /**
- * If `blockMs` is absent, the executor's clock runs slower by this factor. The slower clock
+ * The factor by which the executor's clock runs slower if `blockMs` is absent. The slower clock
  * prevents timeouts.
  */
 const slowness = 20;

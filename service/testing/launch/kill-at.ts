@@ -11,8 +11,8 @@ import Database from "better-sqlite3";
 const [, when, what] = /^(before|after) (.+)$/.exec(process.env.KILL_AT!)!;
 
 /**
- * Kills the process with SIGKILL if KILL_AT selects this step. The first word of KILL_AT must be
- * `moment`. The rest must be the beginning of `done`.
+ * Kills the process with SIGKILL if KILL_AT selects the step `done`. The first word of KILL_AT must
+ * be `moment`, and the rest must be the beginning of `done`.
  */
 function killAt(moment: "before" | "after", done: string): void {
   if (moment === when && done.startsWith(what!)) process.kill(process.pid, "SIGKILL");

@@ -29,7 +29,7 @@ export const largeCount = 200;
  */
 const stepRows = 20_000;
 
-/** Returns the 20-byte address in the row with this number. Numbers start at 0. */
+/** Returns the 20-byte address in row `number`. Row numbers start at 0. */
 export function addressOf(number: number, account: keyof typeof accounts = "many"): Buffer {
   const scattered = Number((BigInt(number) * 2654435761n) & 0xffffffffn);
   const bytes = Buffer.alloc(20, account === "large" ? 1 : 0);
@@ -67,7 +67,7 @@ function addressSql(rows: Rows, fill: "00" | "01" = "00"): Sql {
   );
 }
 
-/** Returns SQL for terms with this size and chain ID. All bytes but the chain ID are zero. */
+/** Returns SQL for terms of `bytes` bytes. All bytes are zero, except the chain ID. */
 function termsSql(rows: Rows, chain: number, bytes: number): Sql {
   const word = chain.toString(16).padStart(16, "0");
   const rest = sql.raw(String(bytes - 256));
@@ -154,7 +154,7 @@ function lasting(rows: Rows): Sql[] {
 
 /**
  * Returns the statements that fill the tables whose row count does not depend on `size`. Some
- * tables have few rows. The others have rows for each day, hour, token, or other account.
+ * tables have few rows. The other tables have rows for each day, hour, token, or other account.
  */
 function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   const many = sql.raw(`'${accounts.many}'`);

@@ -19,8 +19,8 @@ export type Turns = Record<string, Record<"least" | "p50" | "max" | "statement",
 
 const roundsMax = 21;
 /**
- * An operation is repeated until its rounds have taken this time in total, or `roundsMax` times. If
- * each round had a turn longer than {@link turnMsMax}, there are at least `roundsMin` rounds.
+ * An operation is repeated until its rounds have taken `enoughMs` in total, or `roundsMax` times.
+ * If each round had a turn longer than {@link turnMsMax}, there are at least `roundsMin` rounds.
  */
 const enoughMs = 5_000;
 const roundsMin = 3;

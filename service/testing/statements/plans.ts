@@ -45,8 +45,8 @@ const few = new RegExp(
 );
 
 /**
- * Returns whether the plan uses this name for an earlier step's result, and not for a table. The
- * plan may read the whole result, because the earlier step is checked separately.
+ * Returns whether a plan uses `name` for an earlier step's result, and not for a table. The plan
+ * may read the whole result, because the earlier step is checked separately.
  */
 const isDerived = (name: string) =>
   /^(CONSTANT|page|walk|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);

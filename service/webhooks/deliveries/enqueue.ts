@@ -97,7 +97,7 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
 
 /**
  * Adds deliveries that send events again, with the same event IDs, oldest first. A replayed event
- * does not wait for other deliveries of the same address.
+ * does not wait for other deliveries of its address.
  *
  * @returns the number of replayed events, and the time of the first omitted event or null
  */

@@ -10,7 +10,7 @@ import { isTaken, type Sent } from "../send.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, drawWaitMs, outageFailures, releaseBacklog } from "./retries.ts";
 
-/** A claim expires after this time. Any process can then claim the delivery again. */
+/** The time after which a claim expires. Any process can then claim the delivery again. */
 const claimMs = 60_000;
 
 export type DueEndpoint = { id: string; accountId: string };
@@ -19,7 +19,7 @@ export type DueEndpoint = { id: string; accountId: string };
  * Finds a lane's active endpoints that are due. The endpoint that has waited longest for its turn
  * comes first.
  *
- * @param busy the IDs of accounts that may not start another request now
+ * @param busy the IDs of accounts that must not start another request now
  */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
@@ -130,7 +130,7 @@ function findDue(
   return each.reduce((all, more) => all.unionAll(more)).execute();
 }
 
-/** If all attempts of an endpoint fail for this number of days, the endpoint is disabled. */
+/** The number of days after which an endpoint is disabled if all its attempts fail. */
 const failingDaysMax = 3;
 
 export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
@@ -176,8 +176,8 @@ export async function finish(
 
 /**
  * An attempt to deliver an event, and its result. `number` is 1 for the first attempt of a
- * delivery. `isTaken` is true if the endpoint accepted the event. `isOver` is true if this was the
- * last attempt. `address` is the event's address, or null for a replay or a test.
+ * delivery. `isTaken` is true if the endpoint accepted the event. `isOver` is true if the delivery
+ * gets no further attempt. `address` is the event's address, or null for a replay or a test.
  */
 type Attempt = {
   finished: Finished;

@@ -101,8 +101,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const before = sendings.length;
       while (answered < 800 && !isServed()) await answerOne();
       assert.ok(isServed(), "the others have more");
-      // Before the new endpoint's turn, each of the 40 others has at most one turn. A turn sends at
-      // most four requests.
+      // Before the new endpoint's turn, each of the 40 other endpoints has at most one turn. A turn
+      // sends at most four requests.
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
