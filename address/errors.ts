@@ -100,10 +100,19 @@ export function describeLength(value: unknown): string {
   return typeof value === "string" ? `${value.length} characters` : describeValue(value);
 }
 
-/** @throws {TypeError} that names the first field of `given` that is not in the list `known` */
-export function refuseUnknown(given: object, known: string, what: "option" | "field"): void {
-  const names = known.split(", ");
+/** Exactly the field names of a type. The compiler refuses a list that lacks a name or adds one. */
+export type NamesOf<Given> = Readonly<Record<Given extends unknown ? keyof Given : never, 1>>;
+
+/** @throws {TypeError} that names the first field of `given` that is not in `known` */
+export function refuseUnknown<Given extends object>(
+  given: Given,
+  known: NamesOf<NoInfer<Given>>,
+  what: "option" | "field",
+): void {
+  const names = Object.keys(known);
   const wrong = Object.keys(given).find((name) => !names.includes(name));
   if (wrong !== undefined)
-    throw new TypeError(`${wrong.slice(0, 64)}: unknown ${what}, expected one of ${known}`);
+    throw new TypeError(
+      `${wrong.slice(0, 64)}: unknown ${what}, expected one of ${names.join(", ")}`,
+    );
 }

@@ -3,7 +3,7 @@
 // delivers goods only after its own nodes have proved the payment.
 
 import { type Client, type ClientOptions, createClient } from "executable-address/client";
-import { refuseUnknown } from "executable-address/client/internal";
+import { type NamesOf, refuseUnknown } from "executable-address/client/internal";
 import { type ProveEventOptions, verifyWebhook } from "executable-address/webhook";
 import type { Elsewhere, Executed, Paid, Recovered } from "./facts.ts";
 import { openCheckout } from "./order.ts";
@@ -85,9 +85,26 @@ export type ShopOptions = ProveEventOptions & {
 
 export type Shop = ReturnType<typeof openShop>;
 
-const shopOptions =
-  "store, service, referenceKeys, secrets, deliver, refund, onPayment, onElsewhere, warn, " +
-  "isOurs, onRestored, patienceMs, reconcileMs, rpcs, quorum, confirmations, factory, keccak";
+const shopOptions: NamesOf<ShopOptions> = {
+  store: 1,
+  service: 1,
+  referenceKeys: 1,
+  secrets: 1,
+  deliver: 1,
+  refund: 1,
+  onPayment: 1,
+  onElsewhere: 1,
+  warn: 1,
+  isOurs: 1,
+  onRestored: 1,
+  patienceMs: 1,
+  reconcileMs: 1,
+  rpcs: 1,
+  quorum: 1,
+  confirmations: 1,
+  factory: 1,
+  keccak: 1,
+};
 
 /**
  * Opens a shop. With {@link postgresStore}, several servers can share one shop.

@@ -6,7 +6,7 @@ import { type Hex, isHash } from "../abi/hex.ts";
 import type { Client } from "../client/client.ts";
 import type { AddressRecord, Intent } from "../intent/intent.ts";
 import { decodeTerms } from "../intent/terms.ts";
-import type { GatherOptions } from "../proof/gather.ts";
+import type { GatherOptions } from "../proof/agree.ts";
 import {
   agreeOnReceipt,
   blockHashOf,

@@ -1,7 +1,7 @@
 // Runs one call of a client's method. A call has its own options and a deadline for all attempts. A
 // call also gives access to the last response, for example to its request ID.
 
-import { refuseUnknown } from "../errors.ts";
+import { type NamesOf, refuseUnknown } from "../errors.ts";
 import { NetworkError, UnprovenError } from "./errors.ts";
 import { limitMsMax, parseCount, parseHeaders } from "./options.ts";
 import type { ResponseInfo, Signal, Transport } from "./request.ts";
@@ -21,8 +21,13 @@ export type CallOptions = {
 };
 
 /** The options of calls that the client does not retry. */
-export const optionsOfOneAttempt = "signal, timeoutMs, deadlineMs, headers";
-export const callOptions = `${optionsOfOneAttempt}, retries`;
+export const optionsOfOneAttempt: NamesOf<Omit<CallOptions, "retries">> = {
+  signal: 1,
+  timeoutMs: 1,
+  deadlineMs: 1,
+  headers: 1,
+};
+export const callOptions: NamesOf<CallOptions> = { ...optionsOfOneAttempt, retries: 1 };
 
 /** A promise of the answer. To get the last HTTP response as well, call `withResponse`. */
 export type Answered<Answer> = Promise<Answer> & {
@@ -46,10 +51,10 @@ export type Call = { readonly transport: Transport; readonly signal: Signal | un
  *
  * @param known the names of the method's options
  */
-export function startCall<Answer>(
+export function startCall<Answer, Options extends CallOptions>(
   transport: Transport,
-  options: CallOptions,
-  known: string,
+  options: Options,
+  known: NamesOf<NoInfer<Options>>,
   run: (call: Call) => Promise<Answer>,
 ): Answered<Answer> {
   let last: ResponseInfo | undefined;
@@ -64,10 +69,10 @@ export function startCall<Answer>(
 }
 
 /** @throws {TypeError} if an option is invalid */
-async function runBounded<Answer>(
+async function runBounded<Answer, Options extends CallOptions>(
   transport: Transport,
-  options: CallOptions,
-  known: string,
+  options: Options,
+  known: NamesOf<NoInfer<Options>>,
   run: (call: Call) => Promise<Answer>,
 ): Promise<Answer> {
   refuseUnknown(options, known, "option");

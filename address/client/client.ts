@@ -3,7 +3,7 @@
 // is not the requested address, the call throws an error.
 
 import { parseAddress } from "../abi/checksum.ts";
-import { refuseUnknown } from "../errors.ts";
+import { type NamesOf, refuseUnknown } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { SentMoney } from "../status/sent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
@@ -182,7 +182,7 @@ export function createClient(options: ClientOptions): Client {
           const { createAddress } = await loadCode(import("./create.ts"));
           return createAddress(settings, call, intent, options);
         },
-        `${callOptions}, reference, again, signature`,
+        createOptions,
       ),
     check: (intent, options) =>
       call(options, async (call) => {
@@ -200,7 +200,7 @@ export function createClient(options: ClientOptions): Client {
         return orUndefined(() => reportSent(call, parse(address), sent));
       }),
     async *watch(address, options = {}) {
-      refuseUnknown(options, "signal, pollMs", "option");
+      refuseUnknown(options, { signal: 1, pollMs: 1 }, "option");
       yield* watchStatus(transport, parse(address), options);
     },
     ...openAccount(settings),
@@ -223,7 +223,7 @@ function openProofs(source: ProofSource, claimed: Claimed): Pick<Client, "prove"
       return prove(source, of, options);
     },
     async waitFor(address, state, options = {}) {
-      refuseUnknown(options, "signal, pollMs, timeoutMs, proof", "option");
+      refuseUnknown(options, { signal: 1, pollMs: 1, timeoutMs: 1, proof: 1 }, "option");
       const { proof, ...rest } = options;
       const states = typeof state === "string" ? [state] : state;
       if (!proof) return claimed(address, states, rest);
@@ -235,6 +235,12 @@ function openProofs(source: ProofSource, claimed: Claimed): Pick<Client, "prove"
   };
 }
 
-const proveOptions = "rpcs, quorum, confirmations";
+const createOptions: NamesOf<CreateOptions> = {
+  ...callOptions,
+  reference: 1,
+  again: 1,
+  signature: 1,
+};
+const proveOptions: NamesOf<ProveOptions> = { rpcs: 1, quorum: 1, confirmations: 1 };
 
 type Headers = Readonly<Record<string, string>>;

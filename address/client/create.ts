@@ -130,7 +130,7 @@ export async function reportSent(
   requested: Hex,
   query: SentQuery,
 ): Promise<SentMoney> {
-  refuseUnknown(query, "token, transactionHash", "field");
+  refuseUnknown(query, { token: 1, transactionHash: 1 }, "field");
   const path = `/address/${requested}/sent`;
   const headers = { "Content-Type": "application/json" };
   const body = JSON.stringify(query);

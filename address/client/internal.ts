@@ -3,7 +3,7 @@
 // these packages therefore requires one exact version of the library. Other programs should use
 // `executable-address/client`.
 
-export { describeValue, refuseUnknown } from "../errors.ts";
+export { describeValue, type NamesOf, refuseUnknown } from "../errors.ts";
 export {
   apiKeyFormat,
   clientIdFormat,

@@ -2,7 +2,7 @@
 // come without proof. To verify an entry, verify the record and read its status from the chain with
 // `executable-address/status`.
 
-import { describeValue, refuseUnknown } from "../errors.ts";
+import { describeValue, type NamesOf, refuseUnknown } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import {
   address,
@@ -66,11 +66,22 @@ export type AddressQuery = {
   readonly settledUntil?: string | Date;
 };
 
-const addressFields = {
-  ...{ order: 1, limit: 1, cursor: 1, state: 1, token: 1, chainId: 1, reference: 1 },
-  ...{ claimedReference: 1, createdBy: 1, referenceContains: 1, createdFrom: 1, createdUntil: 1 },
-  ...{ settledFrom: 1, settledUntil: 1 },
-} satisfies Record<keyof AddressQuery, 1>;
+const addressFields: NamesOf<AddressQuery> = {
+  order: 1,
+  limit: 1,
+  cursor: 1,
+  state: 1,
+  token: 1,
+  chainId: 1,
+  reference: 1,
+  claimedReference: 1,
+  createdBy: 1,
+  referenceContains: 1,
+  createdFrom: 1,
+  createdUntil: 1,
+  settledFrom: 1,
+  settledUntil: 1,
+};
 
 /**
  * The kind of credential that set the reference. If the address has no reference, this is the kind
@@ -154,7 +165,7 @@ export type EventQuery = {
   readonly types?: readonly EventType[];
 };
 
-const eventFields = { cursor: 1, limit: 1, types: 1 } satisfies Record<keyof EventQuery, 1>;
+const eventFields: NamesOf<EventQuery> = { cursor: 1, limit: 1, types: 1 };
 
 /**
  * A payment to the address, as recorded in a log of the token. The service has no log for payments
@@ -325,7 +336,7 @@ export async function readAddresses(
   query: AddressQuery,
   cursor: string | undefined,
 ): Promise<AddressPage> {
-  refuseUnknown(query, Object.keys(addressFields).join(", "), "field");
+  refuseUnknown(query, addressFields, "field");
   const answer = await get(`/addresses${writeQuery({ ...query, cursor })}`);
   return shaped(addressPage, answer, "page of addresses");
 }
@@ -336,7 +347,7 @@ export async function readEvents(
   query: EventQuery,
   cursor: string | undefined,
 ): Promise<EventPage> {
-  refuseUnknown(query, Object.keys(eventFields).join(", "), "field");
+  refuseUnknown(query, eventFields, "field");
   const path = `/events${writeQuery({ ...query, cursor, types: query.types?.join(",") })}`;
   return shaped(eventPage, await get(path), "page of events");
 }

@@ -2,7 +2,7 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
-import { describeLength, describeType, refuseUnknown } from "../errors.ts";
+import { describeLength, describeType, type NamesOf, refuseUnknown } from "../errors.ts";
 import { apiKeyFormat, apiKeyPattern, clientIdFormat, clientIdPattern } from "../ids.ts";
 import type { Hex } from "../intent/intent.ts";
 import { chooseKeccak, type Keccak } from "../keccak/keccak.ts";
@@ -59,9 +59,22 @@ export type ClientOptions = {
   readonly onResponse?: (response: ResponseInfo) => void;
 };
 
-const clientOptions =
-  "baseUrl, mirrors, apiKey, clientId, factory, keccak, fetch, retriesMax, waitSecondsMax, " +
-  "timeoutMs, deadlineMs, headers, onRequest, onResponse";
+const clientOptions: NamesOf<ClientOptions> = {
+  baseUrl: 1,
+  mirrors: 1,
+  apiKey: 1,
+  clientId: 1,
+  factory: 1,
+  keccak: 1,
+  fetch: 1,
+  retriesMax: 1,
+  waitSecondsMax: 1,
+  timeoutMs: 1,
+  deadlineMs: 1,
+  headers: 1,
+  onRequest: 1,
+  onResponse: 1,
+};
 
 /** A day, in milliseconds. */
 export const limitMsMax = 86_400_000;

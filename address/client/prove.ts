@@ -12,11 +12,11 @@ import {
   type AgreementOptions,
   agree,
   blockHashOf,
+  type GatherOptions,
   parseAgreement,
   type Rpcs,
 } from "../proof/agree.ts";
 import { ProofError } from "../proof/error.ts";
-import type { GatherOptions } from "../proof/gather.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { ClientError, UnprovenError, WaitError } from "./errors.ts";
 import type { Trust } from "./options.ts";

@@ -149,7 +149,7 @@ export function verifyReference(
   keys: string | readonly string[],
   options: ReferenceOptions = {},
 ): AddressRecord {
-  refuseUnknown(options, "factory, accepts", "option");
+  refuseUnknown(options, { factory: 1, accepts: 1 }, "option");
   const { factory = factoryAddress, accepts } = options;
   const proved = verifyRecord(record, { factory });
   const { intent } = proved;

@@ -2,10 +2,11 @@
 // instead use a hash from a better source, such as a light client.
 
 import { toQuantity } from "../abi/hex.ts";
-import { describeType, refuseUnknown } from "../errors.ts";
+import { describeType, type NamesOf, refuseUnknown } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { findBlock, httpRpc, parseNumber, type Rpc } from "../status/rpc.ts";
 import { ProofError } from "./error.ts";
+import type { ProofOptions } from "./outcome.ts";
 
 /** Nodes of one chain, from independent operators: URLs or functions. */
 export type Rpcs = readonly (string | Rpc)[];
@@ -19,6 +20,8 @@ export type AgreementOptions = {
    */
   readonly confirmations?: number;
 };
+
+export type GatherOptions = ProofOptions & AgreementOptions & { readonly rpcs: Rpcs };
 
 /** `head` is the highest block number that a quorum of endpoints has reached. */
 export type AgreedBlock = {
@@ -123,7 +126,13 @@ export const listAnswers = (answers: readonly (string | number)[]): string =>
 
 export const toRpc = (rpc: string | Rpc): Rpc => (typeof rpc === "string" ? httpRpc(rpc) : rpc);
 
-const gatherOptions = "rpcs, quorum, confirmations, factory, keccak";
+const gatherOptions: NamesOf<GatherOptions> = {
+  rpcs: 1,
+  quorum: 1,
+  confirmations: 1,
+  factory: 1,
+  keccak: 1,
+};
 
 /**
  * Refuses unknown options, because a caller who misspells `quorum` would trust fewer nodes than

@@ -15,9 +15,9 @@ import type { AddressStatus } from "../status/shape.ts";
 import type { AddressProof } from "./address-proof.ts";
 import {
   type AgreedBlock,
-  type AgreementOptions,
   agree,
   blockHashOf,
+  type GatherOptions,
   listAnswers,
   parseAgreement,
   pickAgreed,
@@ -31,8 +31,6 @@ import { encodeTransaction, type Json } from "./build/fields.ts";
 import { ProofError } from "./error.ts";
 import { proveExecution } from "./execution.ts";
 import type { ProofOptions } from "./outcome.ts";
-
-export type GatherOptions = ProofOptions & AgreementOptions & { readonly rpcs: Rpcs };
 
 /**
  * Proves the outcome of `record` with nodes of its chain.

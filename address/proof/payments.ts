@@ -6,11 +6,18 @@ import { topicOf, transferOf, transferTopic } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { type Rpc, RpcError } from "../status/rpc.ts";
 import type { BlockReference } from "../status/shape.ts";
-import { type AgreedBlock, agree, parseAgreement, type Rpcs, toRpc } from "./agree.ts";
+import {
+  type AgreedBlock,
+  agree,
+  type GatherOptions,
+  parseAgreement,
+  type Rpcs,
+  toRpc,
+} from "./agree.ts";
 import { askEvents } from "./build/ask.ts";
 import { ProofError } from "./error.ts";
 import { provePayment, type TransactionProof } from "./execution.ts";
-import { assertAgreed, findProved, fromAny, type GatherOptions } from "./gather.ts";
+import { assertAgreed, findProved, fromAny } from "./gather.ts";
 
 /** The payments of one transaction in the intent's token. Amounts are in base units. */
 export type PaymentProof = {

@@ -2,7 +2,13 @@
 // source of the block's hash.
 
 export { type AddressProof, type ProvedAddress, verifyAddressProof } from "./address-proof.ts";
-export { type AgreedBlock, type AgreementOptions, blockHashOf, type Rpcs } from "./agree.ts";
+export {
+  type AgreedBlock,
+  type AgreementOptions,
+  blockHashOf,
+  type GatherOptions,
+  type Rpcs,
+} from "./agree.ts";
 export { askEvents, askOutcome } from "./build/ask.ts";
 export { ProofError, type ProofErrorCode } from "./error.ts";
 export {
@@ -14,7 +20,7 @@ export {
   proveRecovery,
   type TransactionProof,
 } from "./execution.ts";
-export { type GatherOptions, proveAddress, proveAt, readAgreed, rebuild } from "./gather.ts";
+export { proveAddress, proveAt, readAgreed, rebuild } from "./gather.ts";
 export {
   type Outcome,
   type OutcomeProof,

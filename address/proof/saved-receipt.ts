@@ -10,10 +10,10 @@ import { chooseKeccak } from "../keccak/keccak.ts";
 import { verifyRecord } from "../record.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { type AddressProof, type ProvedAddress, verifyAddressProof } from "./address-proof.ts";
-import { agree, blockHashOf, parseAgreement } from "./agree.ts";
+import { agree, blockHashOf, type GatherOptions, parseAgreement } from "./agree.ts";
 import { invalidProof, ProofError } from "./error.ts";
 import { provePayment } from "./execution.ts";
-import { type GatherOptions, proveAddress } from "./gather.ts";
+import { proveAddress } from "./gather.ts";
 import { type ProofOptions, parseList } from "./outcome.ts";
 import { findPayments, type PaymentProof, provedPaymentsMax } from "./payments.ts";
 

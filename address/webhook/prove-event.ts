@@ -7,16 +7,16 @@ import { UnprovenError, WebhookError } from "../client/errors.ts";
 import { eventTypes, proveEventShape, type ServiceEvent } from "../client/lists.ts";
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { agree, parseAgreement, type Rpcs, refuseUnknownOptions } from "../proof/agree.ts";
+import {
+  agree,
+  type GatherOptions,
+  parseAgreement,
+  type Rpcs,
+  refuseUnknownOptions,
+} from "../proof/agree.ts";
 import { askOutcome } from "../proof/build/ask.ts";
 import { proveRecovery } from "../proof/execution.ts";
-import {
-  findEvents,
-  findExecution,
-  fromAny,
-  type GatherOptions,
-  readAgreed,
-} from "../proof/gather.ts";
+import { findEvents, findExecution, fromAny, readAgreed } from "../proof/gather.ts";
 import { findPayment } from "../proof/payments.ts";
 import { type AgreedBlock, blockHashOf, ProofError } from "../proof/proof.ts";
 import { verifyRecord } from "../record.ts";

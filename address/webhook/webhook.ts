@@ -51,7 +51,7 @@ export async function verifyWebhook(
   headers: HeaderSource,
   options: WebhookOptions,
 ): Promise<ServiceEvent> {
-  refuseUnknown(options, "secret, publicKey, toleranceSeconds, now", "option");
+  refuseUnknown(options, { secret: 1, publicKey: 1, toleranceSeconds: 1, now: 1 }, "option");
   const { secret, publicKey, toleranceSeconds = 300, now = Date.now() } = options;
   if ((secret === undefined) === (publicKey === undefined))
     throw new TypeError(
