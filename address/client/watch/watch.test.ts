@@ -217,6 +217,18 @@ describe("client.waitFor", () => {
     await assert.rejects(waiting, { name: "TypeError", message });
   });
 
+  test("`waitFor` throws `TypeError` for an invalid time, with and without `proof`", async () => {
+    const proof = { rpcs: ["http://127.0.0.1:9"] };
+    for (const options of [{}, { proof }])
+      for (const name of ["pollMs", "timeoutMs"])
+        for (const value of [0, Number.NaN, 86_400_001]) {
+          const waiting = client().waitFor(address, "executed", { ...options, [name]: value });
+          const message = `${name}: expected an integer from 1 to 86400000, found ${value}`;
+          await assert.rejects(waiting, { name: "TypeError", message });
+        }
+    assert.deepEqual(seen, []);
+  });
+
   test("`waitFor` throws if the status is not proved within `timeoutMs`", async () => {
     turns = [
       (response, { url }) =>

@@ -22,6 +22,16 @@ export type WaitOptions = WatchOptions & {
 };
 
 /**
+ * Parses the times of a wait or a watch.
+ *
+ * @throws {TypeError} unless both are integers from 1 to {@link limitMsMax}
+ */
+export const parseTimes = (options: WaitOptions) => ({
+  pollMs: parseCount(options, "pollMs", 5_000, 1, limitMsMax),
+  timeoutMs: parseCount(options, "timeoutMs", 600_000, 1, limitMsMax),
+});
+
+/**
  * A message about an address: a status, a ping, or a notice of an unavailable chain. A ping
  * contains the `timestamp` of the chain's newest block (Unix seconds, undefined if unknown).
  */
@@ -107,7 +117,7 @@ export async function* watchStatus(
   address: Hex,
   { signal, ...options }: WatchOptions,
 ): AsyncGenerator<ServiceStatus, void, undefined> {
-  const pollMs = parseCount(options, "pollMs", 5_000, 1, limitMsMax);
+  const { pollMs } = parseTimes(options);
   let last: string | undefined;
   for await (const message of readMessages(transport, address, { signal, pollMs, silenceMs })) {
     if (message.kind !== "status") continue;
@@ -144,23 +154,20 @@ export async function waitForState(
   transport: Transport,
   address: Hex,
   states: readonly AddressState[],
-  { signal, timeoutMs, ...options }: WaitOptions,
+  options: WaitOptions,
 ): Promise<ServiceStatus> {
   if (states.length === 0 || states.some((state) => !addressStates.includes(state))) {
     const known = addressStates.join(", ");
     throw new TypeError(`state: expected one or more of ${known}, found ${JSON.stringify(states)}`);
   }
-  const limitMs = parseCount({ timeoutMs }, "timeoutMs", 600_000, 1, limitMsMax);
+  const { pollMs, timeoutMs } = parseTimes(options);
   let seen: ServiceStatus | undefined;
   const names = states.join(" or ");
   const late = () =>
-    new WaitError("timeout", `${address} is not ${names} after ${limitMs} ms`, seen);
-  const bound = startBound(signal, limitMs, late);
+    new WaitError("timeout", `${address} is not ${names} after ${timeoutMs} ms`, seen);
+  const bound = startBound(options.signal, timeoutMs, late);
   try {
-    for await (const status of watchStatus(transport, address, {
-      ...options,
-      signal: bound.signal,
-    })) {
+    for await (const status of watchStatus(transport, address, { pollMs, signal: bound.signal })) {
       seen = status;
       if (states.includes(status.state)) return status;
       const next = reachable[status.state];
