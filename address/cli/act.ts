@@ -115,8 +115,7 @@ async function askAgreed(
   const answers = await Promise.allSettled(
     rpcs.map(async (rpc) => read(await toRpc(rpc)(method, params))),
   );
-  const values = answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-  const found = pickAgreed(values, quorum);
+  const found = pickAgreed(listValues(answers), quorum);
   if (found !== undefined) return found;
   const shown = answers.map((each) =>
     each.status === "fulfilled" ? describeValue(each.value) : reasonOf(each.reason),
@@ -227,9 +226,8 @@ async function send(
 async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
   const middle = async (method: string, params: readonly unknown[]) => {
     const answers = await Promise.allSettled(rpcs.map((rpc) => toRpc(rpc)(method, params)));
-    const values = answers
-      .filter((each) => each.status === "fulfilled")
-      .map(({ value }) => BigInt(value as string))
+    const values = listValues(answers)
+      .map((value) => BigInt(value as string))
       .sort((a, b) => (a < b ? -1 : 1));
     const found = values[Math.floor((values.length - 1) / 2)];
     if (found !== undefined) return found;
@@ -251,16 +249,19 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
 /** @throws {ProofError} `no_quorum` if too few nodes have the transaction or its receipt in time */
 async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Receipt> {
   const askAll = (method: string) =>
-    Promise.all(rpcs.map((rpc) => toRpc(rpc)(method, [hash]).catch(() => null)));
+    Promise.allSettled(rpcs.map(async (rpc) => toRpc(rpc)(method, [hash])));
+  const startedMs = performance.now();
+  const hasPassed = (seconds: number) => performance.now() - startedMs >= seconds * 1_000;
   let known = 0;
-  let answers: (Partial<Receipt> | null)[] = [];
-  for (let waited = 0; waited < receiptSecondsMax * 1_000; waited += pollMs) {
-    answers = (await askAll("eth_getTransactionReceipt")) as typeof answers;
-    const receipt = pickAgreed(answers, quorum, describeReceipt);
+  let answers: PromiseSettledResult<unknown>[] = [];
+  while (!hasPassed(receiptSecondsMax)) {
+    answers = await askAll("eth_getTransactionReceipt");
+    const receipt = pickAgreed(listValues(answers) as Partial<Receipt>[], quorum, describeReceipt);
     if (receipt) return receipt as Receipt;
-    if (known < quorum) known = (await askAll("eth_getTransactionByHash")).filter(Boolean).length;
+    if (known < quorum)
+      known = listValues(await askAll("eth_getTransactionByHash")).filter(Boolean).length;
     // The transaction is not sent to another node, because the first node may still propagate it.
-    if (known < quorum && waited >= knownSecondsMax * 1_000)
+    if (known < quorum && hasPassed(knownSecondsMax))
       throw new ProofError(
         "no_quorum",
         `${hash}: one node accepted this transaction, but after ${knownSecondsMax} s, expected ` +
@@ -269,7 +270,11 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
       );
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
-  const shown = answers.map((answer) => describeReceipt(answer) ?? "no receipt");
+  const shown = answers.map((each) =>
+    each.status === "fulfilled"
+      ? (describeReceipt(each.value as Partial<Receipt> | null) ?? "no receipt")
+      : reasonOf(each.reason),
+  );
   throw new ProofError(
     "no_quorum",
     `${hash}: expected ${quorum} of ${rpcs.length} nodes to return the same receipt within ` +
@@ -277,6 +282,10 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
       "transaction again",
   );
 }
+
+/** Returns the answers of the nodes that did not fail. */
+const listValues = <Value>(answers: readonly PromiseSettledResult<Value>[]): Value[] =>
+  answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 
 /** Returns the fields on which nodes must agree, or undefined if there is no receipt. */
 const describeReceipt = (answer: Partial<Receipt> | null): string | undefined =>

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, type TestContext, test } from "node:test";
 import { encodeFunctionData, erc20Abi } from "viem";
 import { startWorld, type World } from "../../service/testing/chain/world.ts";
 import { startProxy } from "../../service/testing/executor/rpc-proxy.ts";
@@ -42,6 +42,28 @@ const lies: Record<string, (result: never) => unknown> = {
   eth_sendTransaction: () => `0x${"ab".repeat(32)}`,
   eth_sendRawTransaction: () => `0x${"ab".repeat(32)}`,
 };
+
+/**
+ * Skips the second between two polls for a receipt. Commands poll for three minutes.
+ * @returns a function that moves the monotonic clock forward
+ */
+function skipSeconds(t: TestContext) {
+  const wait = setTimeout;
+  const now = performance.now.bind(performance);
+  let skippedMs = 0;
+  t.mock.method(performance, "now", () => now() + skippedMs);
+  t.mock.method(
+    globalThis,
+    "setTimeout",
+    (next: (given: unknown) => void, ms: number, given: unknown) => {
+      if (ms === 1_000) skippedMs += ms;
+      return wait(() => next(given), ms === 1_000 ? 0 : ms);
+    },
+  );
+  return (ms: number) => {
+    skippedMs += ms;
+  };
+}
 
 /** The methods for which the lying node currently returns wrong results. */
 let lying = new Set(Object.keys(lies));
@@ -264,12 +286,7 @@ describe("the command line with two honest nodes, a lying node, and no service",
         : answer,
     );
     const args = ["execute", JSON.stringify(record), "--from", payer];
-    // The command repeats its request every second for three minutes. The test skips these seconds.
-    const wait = setTimeout;
-    type Next = (given: unknown) => void;
-    t.mock.method(globalThis, "setTimeout", (next: Next, ms: number, given: unknown) =>
-      wait(() => next(given), ms === 1_000 ? 0 : ms),
-    );
+    skipSeconds(t);
     const { status, err } = await run([...args, "--rpc", others[0]!.url, "--rpc", other.url]);
     other.stop();
     assert.equal(status, 1);
@@ -281,6 +298,24 @@ describe("the command line with two honest nodes, a lying node, and no service",
       err,
       /rpcs\[0\]: status 0x1 in block 0x\w+, rpcs\[1\]: status 0x0 in block 0x\w+;/,
     );
+  });
+  test("`execute` stops after 180 s if the nodes are slow, and shows their errors", async (t) => {
+    const record = await world.newRecord();
+    await world.pay(record.address, 130n);
+    const skip = skipSeconds(t);
+    let requests = 0;
+    const slow = await startProxy(world.rpcUrl, ({ method }, answer) => {
+      if (method !== "eth_getTransactionReceipt") return answer;
+      requests++;
+      skip(60_000);
+      return { ...answer, result: undefined, error: { code: -32_000, message: "no index" } };
+    });
+    const args = ["execute", JSON.stringify(record), "--from", payer];
+    const { status, err } = await run([...args, "--rpc", others[0]!.url, "--rpc", slow.url]);
+    slow.stop();
+    assert.equal(status, 1);
+    assert.match(err, /within 180 s, found rpcs\[0\]: status 0x1 .*, rpcs\[1\]: .*no index;/);
+    assert.equal(requests, 3);
   });
   task("execute with a keystore", async () => {
     const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
