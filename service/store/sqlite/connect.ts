@@ -65,12 +65,14 @@ export function sleep(ms: number): void {
  * 100 ms between attempts, which is often too long.
  */
 export function retryWhileLocked<Result>(act: () => Result): Result {
-  for (let waitedMs = 0; ; waitedMs += retryMs) {
+  const startedMs = performance.now();
+  for (;;) {
     try {
       return act();
     } catch (error) {
       const { code } = error as { code?: string };
-      if (!code?.startsWith("SQLITE_BUSY") || waitedMs >= lockWaitMsMax) throw error;
+      const isOver = performance.now() - startedMs >= lockWaitMsMax;
+      if (!code?.startsWith("SQLITE_BUSY") || isOver) throw error;
     }
     sleep(retryMs);
   }
