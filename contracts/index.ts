@@ -32,5 +32,8 @@ export const initCodePrefix = deployment.prefix as Hex;
  */
 export const executedCodeHash = deployment.executedCodeHash as Hex;
 export const closedCodeHash = deployment.closedCodeHash as Hex;
-/** The length in bytes of the code at a vault whose calls ran. */
+/**
+ * The length in bytes of a vault's code. `executed`: the calls ran. `closed`: a recovery closed the
+ * vault before the calls ran.
+ */
 export const vaultCodeBytes = { executed: 41, closed: 42 } as const;

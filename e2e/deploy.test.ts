@@ -92,7 +92,7 @@ describe("the alert rules and the Grafana dashboard", () => {
 
 type Dashboard = { panels: { title: string; targets: { expr: string }[] }[] };
 
-/** The paths in the project that the COPY instructions in `part` copy. */
+/** Returns the project's paths that the COPY instructions in `part` name. */
 const copiedIn = (part: string) =>
   [...part.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources]) => sources!.split(" "));
 

@@ -1,6 +1,6 @@
 // Tests the main purpose of the project on a real chain. An intent becomes an address. A payment
-// makes the calls possible, and all other money is returned. No executor runs. The test sends each
-// transaction, as anyone could.
+// makes the calls possible. Money that the calls do not use is returned. No executor runs. The test
+// sends each transaction, as anyone could.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -58,7 +58,7 @@ const token = demoTokens[0]!.address;
  * among accounts.
  */
 const accountCount = 10;
-/** The block gas limit of OP Mainnet and Base, rounded down. */
+/** The local chain's block gas limit, which is below that of Base (spec/header-vectors.json). */
 const blockGas = 60_000_000;
 
 type Block = { timestamp: number; seenAtMs: number };

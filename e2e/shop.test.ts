@@ -87,7 +87,10 @@ function install(): string {
   return to;
 }
 
-/** Builds and packs `room`. Unpacks the package where the example in the folder `to` expects it. */
+/**
+ * Builds and packs the package in the folder `room`. Unpacks the package where the example in the
+ * folder `to` expects it.
+ */
 function unpack(room: string, to: string): void {
   const built = join(to, "built");
   const build = [join(root, "scripts/build-package.ts"), built];

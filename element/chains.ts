@@ -11,8 +11,8 @@ export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
 const decimals = integer(0, decimalsMax);
 
 /**
- * Never throws. Returns no chains if the server returns no valid list. Without this list, the page
- * shows amounts in base units.
+ * Never throws. Returns no chains if the server returns no valid list. Without a valid list, the
+ * page shows amounts in base units.
  */
 export async function findChains(baseUrl: string, signal: AbortSignal): Promise<Chain[]> {
   const answer = await fetch(`${baseUrl}/chains`, { signal }).catch(() => undefined);

@@ -72,7 +72,7 @@ export function followStatus({ address, baseUrl, report }: FollowOptions): () =>
   const take = (update: StreamMessage) => {
     if (update.kind === "unavailable") return hush();
     const timestamp = update.kind === "status" ? update.status.block.timestamp : update.timestamp;
-    // A ping has no time if the server could not read the chain. The page ignores this ping.
+    // If the server cannot read the chain, its pings have no time. The page ignores these pings.
     if (timestamp === undefined) return;
     updatedAt = clocks();
     if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, at: updatedAt };

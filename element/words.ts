@@ -40,8 +40,8 @@ export async function loadElementWords(language: LanguageTag): Promise<ElementWo
 }
 
 /**
- * Never throws. Returns the texts for the nearest `lang` attribute or, without one, for the
- * browser's languages.
+ * Never throws. Returns the texts for the nearest `lang` attribute. If there is none, or if its
+ * language is not available, returns the texts for the browser's languages.
  */
 export function wordsFor(host: Element): Promise<ElementWords> {
   const wanted = [host.closest<HTMLElement>("[lang]")?.lang, ...navigator.languages];

@@ -10,9 +10,9 @@ const web = join(root, "web");
 const built = join(web, "dist/index.html");
 
 /**
- * Builds `web/dist` if it is missing or older than a source. Does nothing if the sources or the
- * build tools (`--omit=optional`) are not installed. Without any pages, the service serves only
- * the API.
+ * Builds `web/dist` if it is missing or older than a source. Does nothing if the sources are not
+ * installed. If the build tools are not installed (`--omit=optional`), only prints a message.
+ * Without any pages, the service serves only the API.
  *
  * @throws {Error} if the build fails
  */

@@ -1,7 +1,7 @@
 // Applies a proved fact to its order. A delivery or a refund that the order already records is not
 // repeated. The order is loaded before the fact is proved. The new state is stored only if the
 // order has not changed since then. An old fact therefore never replaces a newer fact. If the order
-// changes during `deliver` or `refund`, the success is recorded in the newest version.
+// changes during `deliver` or `refund`, the delivery or refund is recorded in the newest version.
 
 import type { ProvedEvent } from "executable-address/webhook";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";

@@ -44,8 +44,8 @@ describeOnEach(
       };
 
     /**
-     * Each function returns an event that cannot be processed. It would stop a loop that processes
-     * events in order.
+     * Each function returns an event that cannot be processed. The event would stop a loop that
+     * processes events in order.
      */
     const poisons: Record<string, (shop: ReturnType<typeof openShop>) => Promise<ServiceEvent>> = {
       async "whose goods cannot be delivered"(shop) {

@@ -57,7 +57,7 @@ export function readFunction(faults: Faults, text: string, cache: Cache): AbiFun
   });
 }
 
-/** Removes the parameter names from the text of a valid function: `tip(address, uint256)`. */
+/** Returns the text of a valid function without its parameter names: `tip(address, uint256)`. */
 export const typesOf = (text: string): string => text.replaceAll(/ [\w$]+(?=[,)])/g, "");
 
 const ascii = new TextEncoder();

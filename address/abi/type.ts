@@ -38,9 +38,9 @@ export const termsBytesMax = 24_576;
 export const typeDepthMax = 16;
 
 /**
- * Every type without components, by its canonical name. The map omits `function`, because people
- * could not read its values. The map also omits `fixed` and `ufixed`, because no compiler supports
- * them.
+ * Every type without components, by its canonical name. The map omits the type `function`, because
+ * people could not read its values. The map also omits `fixed` and `ufixed`, because no compiler
+ * supports these types.
  */
 export const elementaryTypes: ReadonlyMap<string, AbiType> = new Map(
   [

@@ -280,7 +280,8 @@ function writeTail(
 const utf8 = new TextEncoder();
 
 /**
- * Writes the values of a list or a tuple in place. If the type is dynamic, writes them in the tail.
+ * Writes the values of a list or a tuple at `head`. If the type is dynamic, writes an offset at
+ * `head`, and the values in the tail.
  */
 function writeValues(
   context: ArgumentContext,

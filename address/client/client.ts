@@ -48,7 +48,7 @@ export type { WaitOptions, WatchOptions } from "./watch/watch.ts";
 export type ClaimedStatus = ServiceStatus;
 
 /**
- * Every method rejects with a {@link ClientError}:
+ * If a request to the service fails, every method rejects with a {@link ClientError}:
  *
  * - {@link ServiceError}: the service refused the request.
  * - {@link NetworkError}: no complete response arrived.
@@ -82,7 +82,7 @@ export type Client = Account & {
    * Returns the verified record of `address`. Returns undefined if neither the service nor a mirror
    * returns a record.
    *
-   * @throws {UnprovenError} if `address` is not the one derived from the record
+   * @throws {UnprovenError} if the address derived from the record is not `address`
    */
   lookup(address: Hex, options?: CallOptions): Answered<AddressRecord | undefined>;
   /**
@@ -101,7 +101,7 @@ export type Client = Account & {
    * default more than half, must agree on a block. Uses the service's proof if it is valid.
    * Otherwise, uses a proof from one of the nodes.
    *
-   * @param address the address or its record; with the record, this works without the service
+   * @param address the address or its record; with the record, `prove` needs no service
    * @throws {ProofError} `no_quorum`, or `unproved` if there is no valid proof
    */
   prove(address: Hex | AddressRecord, options: ProveOptions): Promise<Proved>;

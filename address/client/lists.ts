@@ -217,7 +217,7 @@ export const paymentNews = object({
   isLate: flag,
   /**
    * True in the last payment event before a limit is reached. The number of payment events per
-   * address is limited. Each group has its own limit. The groups are normal payments, small
+   * address is limited, separately for each of five groups. The groups are normal payments, small
    * payments, look-alikes, payments without a log, and payments on other chains. When a group has
    * reached its limit, only its unusually large payments cause more events. Payments without a log
    * then cause no events, not even if they are large. The balances in the status include all

@@ -37,8 +37,8 @@ const lies: Source[] = [
 const liar: Source = (record, at) => lies[at % lies.length]!(record, at);
 
 /**
- * Creates a client whose sources return these responses. `rounds` is the number of round trips.
- * Simultaneous requests count as one round trip.
+ * Creates a client whose `sources` return the given responses. `rounds` is the number of round
+ * trips. Simultaneous requests count as one round trip.
  */
 function open(sources: Record<string, Source | "dead" | "silent">) {
   const seen = { rounds: 0 };

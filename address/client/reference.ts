@@ -93,8 +93,8 @@ function underKey(key: string, text: string): Uint8Array {
 
 /**
  * Derives a salt that binds an order's whole intent to its reference. The salt is the first 16
- * bytes of an HMAC-SHA256, followed by 16 zero bytes. The HMAC uses the key's 32 bytes. The message
- * is three texts, separated by line feeds:
+ * bytes of an HMAC-SHA256, followed by 16 zero bytes. The HMAC uses the key's 32 bytes. Its message
+ * consists of three texts, separated by line feeds:
  *
  * - `order`
  * - the hex of the intent's terms with a salt of zeros

@@ -142,7 +142,8 @@ export const addressProof: Shape<
      */
     payments: list(provedPayment),
     /**
-     * The number of other transactions with payments. A node reported this number without a proof.
+     * The number of transactions with payments that `payments` omits. A node reported this number
+     * without a proof.
      */
     paymentsOmitted: count,
   }),

@@ -1,9 +1,10 @@
 // Limits the time of asynchronous work.
 
-// The type of a global class, such as AbortSignal. A program gets the full type from `lib: dom` or
-// `@types/node`. A program without these types gets `Shape`, which has only the fields that the
-// library uses.
-
+/**
+ * The type of a global class, such as AbortSignal. A program gets the full type from `lib: dom` or
+ * `@types/node`. A program without these types gets `Shape`, which has only the fields that the
+ * library uses.
+ */
 export type Found<Name extends string, Shape> = typeof globalThis extends {
   readonly [name in Name]: { readonly prototype: infer Platform };
 }

@@ -92,7 +92,7 @@ function refusedBySolc(words: readonly string[], source: (word: string) => strin
     };
     const fatal = errors.filter(({ severity }) => severity === "error");
     const found = new Set(fatal.map(({ sourceLocation }) => sourceLocation.file));
-    // After the compiler refuses a file, it skips the later stages for all files. The loop
+    // If the compiler refuses a file, the compiler skips its later stages for all files. The loop
     // therefore compiles the remaining files again, until the compiler accepts every file.
     if (found.size === 0) return words.filter((word) => !left.includes(word));
     left = left.filter((word) => !found.has(word));

@@ -1,5 +1,5 @@
 // Uses random intents of all types to test that each intent has exactly one encoding. Compares the
-// encoding with viem's. Also tests that the decoder rejects all other terms.
+// encoding with viem's. Also tests that the decoder rejects all non-canonical terms.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

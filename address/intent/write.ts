@@ -268,7 +268,7 @@ function writeArguments(
 
 export const callsMax = 32;
 
-/** @param token in EIP-55 case, like the other addresses of these rules */
+/** @param token in EIP-55 case, like `recovery` and `factory` in {@link recoveryFault} */
 export function tokenFault(token: Hex): Fault | undefined {
   if (token !== zeroAddress) return undefined;
   return { code: "zero_address", message: "expected a token contract, found the zero address" };

@@ -5,8 +5,8 @@ import type { Intent } from "../intent/intent.ts";
 
 /**
  * For each call, returns the account that can receive the token, as a lowercase address. If the
- * call's target is the token, this is the recipient or spender, or undefined if the token's
- * function is unknown. For any other call, this is the target.
+ * call's target is the token, the account is the recipient or spender, or undefined if the token's
+ * function is unknown. For any other call, the account is the call's target.
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {

@@ -69,7 +69,7 @@ export async function blockHashOf(
 
 /**
  * Returns the block at `number` if a quorum of `rpcs` agrees on it. The chain ID is not checked
- * again, because a different chain cannot have the same hash.
+ * again, because a different chain has no block with this hash.
  *
  * @returns the agreed block, if any, and `answers`, which lists each node's answer for error
  *   messages

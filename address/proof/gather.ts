@@ -204,7 +204,8 @@ export async function readAgreed(
 /**
  * Decodes the factory calls of a transaction: one call, or each item of a batch.
  *
- * @throws {ProofError} `unproved` if no node has it, or if it does not call the factory
+ * @throws {ProofError} `unproved` if no node has the transaction, or if the transaction does not
+ *   call the factory
  */
 export async function rebuild(
   transactionHash: Hex,

@@ -1,5 +1,5 @@
-// Encodes the JSON-RPC blocks of other chains as headers (spec/header-vectors.json). The blocks'
-// hashes prove that the bytes are correct.
+// Encodes JSON-RPC blocks of five chains other than Ethereum as headers (spec/header-vectors.json).
+// The blocks' hashes prove that the bytes are correct.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

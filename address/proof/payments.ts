@@ -38,10 +38,10 @@ const proofCharactersMax = 64_000;
 const rangeBlocks = 9_000;
 
 /**
- * The largest payments up to `block`, with their proofs. `omitted` is the number of other
- * transactions with payments. `omitted` includes only transactions that are proved or that a quorum
- * of nodes reports. `disputed` is true if payments may be missing: a node failed, nodes disagreed,
- * or a payment was not proved.
+ * The largest payments up to `block`, with their proofs. `omitted` is the number of transactions
+ * with payments that `payments` omits. `omitted` includes only transactions that are proved or that
+ * a quorum of nodes reports. `disputed` is true if payments may be missing: a node failed, nodes
+ * disagreed, or a payment was not proved.
  */
 export type PaymentsUpTo = {
   readonly payments: readonly PaymentProof[];
@@ -216,7 +216,7 @@ const transferFilter = ({ address }: AddressRecord, token: Hex, from: number, to
 type Place = { blockNumber: number; blockHash: Hex; transactionHash: Hex };
 type Candidate = { place: Place; amount: bigint };
 
-/** Reads the block and the amount of each transaction in `logs`. Ignores other blocks. */
+/** Reads the block and the amount of each transaction in `logs`, from block `first` to `to`. */
 function parsePlaces(logs: unknown, first: number, to: number): Candidate[] {
   const places = new Map<string, Candidate>();
   for (const log of Array.isArray(logs) ? logs : []) {

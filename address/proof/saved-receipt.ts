@@ -93,7 +93,7 @@ export function verifyReceipt(
         `payments: expected the hash of a trusted block, found ${claimed.block.hash}`,
       );
     const { depth: _, ...found } = provePayment(record, proof, block, trust);
-    // The message does not contain the false values, because a reader could mistake them for facts.
+    // The message omits the incorrect values, because a reader could mistake them for facts.
     if (serialize(found) !== serialize(claimed)) {
       const wanted = `the proven values ${serialize(found).slice(0, 400)}`;
       throw invalidProof(`payments: expected ${wanted}, found different values`);

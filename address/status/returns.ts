@@ -240,8 +240,8 @@ const sumMax = 2n ** 128n;
 /**
  * Returns the largest amount of the intent's token that the calls can use, in base units. This
  * amount is the sum of all transfers and approvals in the calls. A target that is not the token can
- * take only an approved amount. Returns null if there is no limit, or if the calls use another
- * token function.
+ * take only an approved amount. Returns null if there is no limit, or if a call uses a function of
+ * the token other than `transfer` and `approve`.
  */
 function spentBy({ token, calls }: Pick<Intent, "token" | "calls">): string | null {
   const own = calls.filter(({ target }) => isSame(target, token));

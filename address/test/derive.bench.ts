@@ -293,8 +293,8 @@ const median = (values: number[]): number => values.sort((a, b) => a - b)[values
 
 /**
  * Alternates between the programs, so that other load on the machine affects all programs equally.
- * Runs each program in several processes, because V8's inlining differs between processes. The time
- * therefore differs by 10%.
+ * Runs each program in several processes, because V8's inlining differs between processes. A
+ * program's time therefore differs by 10% between processes.
  */
 async function compare(): Promise<void> {
   for (const intent of samples(5)) assert.deepEqual(viemRecord(intent), makeRecord(intent));

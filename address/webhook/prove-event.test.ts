@@ -60,8 +60,9 @@ describe("proveEvent and proveAddress", () => {
 
   test("proveEvent refuses an event that did not happen", async () => {
     const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
-    // The type address.reverted is skipped, because it reports only the current state. A recovery
-    // of the record `executed` and an execution of the record `surplus` also happened.
+    // The type address.reverted is skipped, because it reports only the current state. `truths`
+    // does not list two events that happened: a recovery of `executed`, and an execution of
+    // `surplus`.
     isSo.add("executed address.recovered").add("surplus address.executed");
     let lies = 0;
     for (const [name, record] of Object.entries(records)) {

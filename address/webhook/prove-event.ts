@@ -23,11 +23,11 @@ import { verifyRecord } from "../record.ts";
 import type { AddressState, BlockReference, TokenAmount } from "../status/shape.ts";
 
 /**
- * A fact about an address. `depth` is the number of blocks after the block that proves the fact. It
- * counts up to the newest block that a quorum of nodes has reached. `executed`, `recovered`,
- * `expired`, `payment`, `paidElsewhere`, and `returnedElsewhere` are proved with headers, accounts,
- * and receipts. Balances and `reverted` are the values that a quorum of nodes reports. Amounts are
- * in base units.
+ * A fact about an address. `depth` is the number of blocks after the block that proves the fact, up
+ * to the newest block that a quorum of nodes has reached. `executed`, `recovered`, `expired`,
+ * `payment`, `paidElsewhere`, and `returnedElsewhere` are proved with headers, accounts, and
+ * receipts. Balances and `reverted` are the values that a quorum of nodes reports. Amounts are in
+ * base units.
  *
  * - `payment`: the total that one transaction paid in `token` according to that token's logs. Check
  *   that `token` is the expected token, because any contract can log anything.

@@ -11,7 +11,9 @@ import { type Chain, type IntentTerms, toFactory } from "../testing/local-chain.
 type File = "src/PaymentFactory.sol" | "src/Vault.sol";
 type Row = { assembly: number; Solidity: number; difference: number };
 
-/** Maps the function that contains the block to Solidity with the same effects as the block. */
+/**
+ * Maps each function with a block of assembly to Solidity that has the same effects as the block.
+ */
 const inSolidity: Record<string, { file: File; code: string }> = {
   _balanceOf: {
     file: "src/PaymentFactory.sol",
@@ -35,7 +37,7 @@ const inSolidity: Record<string, { file: File; code: string }> = {
   },
 };
 
-/** Returns a row of gas costs for each block. `intent` must be paid and must not be executed. */
+/** Returns the gas costs for each block of assembly. `intent` must be paid, but not executed. */
 export async function measureAssembly(chain: Chain, intent: IntentTerms) {
   const rows: Record<string, Row> = {};
   const assembly = await executionGas(chain, intent);

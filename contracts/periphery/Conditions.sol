@@ -24,8 +24,8 @@ contract Conditions {
     /// intent did not run on this chain, and never will.
     /// @dev An expired intent is not closed until someone calls `recover`. Anyone can call
     /// `recover`, even if the vault has no money. `vault` must belong to an intent of this chain.
-    /// Anyone can close the vault of another chain's intent here at any time. The calls may have
-    /// run on the other chain.
+    /// On this chain, anyone can close the vault of another chain's intent at any time. The calls
+    /// may have run on the other chain.
     function requireClosed(address vault) external view {
         Fate found = Outcome.outcomeOf(vault);
         if (found != Fate.Closed) revert NotClosed(vault, found);

@@ -274,7 +274,7 @@ contract BatchTest is Fixture {
         return plainCall(address(factory), signature, abi.encode(intent));
     }
 
-    /// @dev Counts the factory's logs. Every log must be this event.
+    /// @dev Counts the factory's logs. Every log must have `topic` as its first topic.
     function count(bytes32 topic) private returns (uint256 found) {
         Vm.Log[] memory logs = vm.getRecordedLogs();
         for (uint256 i = 0; i < logs.length; ++i) {

@@ -105,8 +105,8 @@ contract StarvedTest is Fixture {
 
     /// @dev A call must leave a quarter of its gas, so it needs 4/3 of the gas that it uses. Two
     /// frames are above the call: the vault's init code and its DELEGATECALL. Each gets only 63/64
-    /// of the gas. The product of these factors, 4/3 * (64/63)^2, is less than 7/5. The other
-    /// 110,000 gas pays for the factory's own work.
+    /// of the gas. The product of these factors, 4/3 * (64/63)^2, is less than 7/5. The
+    /// additional 110,000 gas pays for the factory's own work.
     function test_twoFifthsMoreGasThanTheCallsUse_isEnough() public {
         for (uint256 items = 1; items <= 100; items += 9) {
             uint256 before = gasleft();

@@ -1,5 +1,5 @@
 // node verify.js receipt.json: verifies a receipt with viem and @ethereumjs. Prints the outcome.
-// Does not check `intent`, execution or payments. Compare the printed block with your own node's.
+// Ignores `intent`, the execution, and payments. Compare the printed block with your node's block.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { verifyMerkleProof } from "@ethereumjs/mpt";

@@ -78,7 +78,7 @@ for (const kind of deployments) {
       for (let client = 2; client < 12; client++) {
         for (let i = 0; i < 10; i++) (await ask(path, `192.0.2.${client}`)).hangUp();
       }
-      // The limit is 20 requests per minute. The test allows 40, in case a new minute begins.
+      // The limit is 20 calls per minute. The test allows 40 calls, in case a new minute begins.
       assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 

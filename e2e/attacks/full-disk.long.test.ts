@@ -17,8 +17,8 @@ const refused = "503 service_unavailable";
 const program = join(import.meta.dirname, "fill-disk.ts");
 
 /**
- * Runs a command as another user, after the disk has been mounted. Mounting in a user namespace
- * needs root, but PostgreSQL refuses to run as root.
+ * Runs a command as an unprivileged user, after the disk has been mounted. Mounting in a user
+ * namespace needs root, but PostgreSQL refuses to run as root.
  */
 const asNobody = "exec unshare --map-user=65534 --map-group=65534";
 const mount = "mount -t tmpfs -o size=128m tmpfs";

@@ -48,7 +48,10 @@ for (const kind of longOr("one server on SQLite")) {
       for (const socket of sockets) socket.destroy();
       sockets = [];
     };
-    /** Adds a server on the same database while `attack` runs. */
+    /**
+     * Runs another server during `attack`. On PostgreSQL, the server shares the deployment's
+     * database.
+     */
     const withAnother = async (options: ServerOptions, attack: (server: Server) => unknown) => {
       const env = { ...options.env, DATABASE_URL: deployed.postgres?.url };
       const server = await startServer({ ...options, env });

@@ -299,7 +299,8 @@ test("signing out removes the account's data from the page", async () => {
     const refused = page.waitForResponse((answer) => answer.status() === 401);
     signedOut.resolve();
     await refused;
-    // If the page took the 401 response for an expired session, the sign-in form would appear now.
+    // If the page treated the 401 response as an expired session, the sign-in form would appear
+    // now.
     await page.waitForTimeout(200);
     shownEarly = await heading.count();
     await route.fulfill({ response });

@@ -1,5 +1,5 @@
-// Tests the other texts of the payment page. They are about mistaken payments, the shop, the return
-// address, and unusual browsers.
+// Tests the payment page's texts about mistaken payments, the shop, the return address, and unusual
+// browsers.
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";

@@ -80,7 +80,7 @@ export const createOrder = (service: Running, secondsLeft?: number): Promise<Add
 
 const chainOf = ({ anvil }: Running) => localWallet(anvil.rpcUrl, payerAccount);
 
-/** Mints demo dollars for `to`. If `to` is an address of the service, this counts as a payment. */
+/** Mints demo dollars for `to`. If `to` is an address of the service, the mint is a payment. */
 export async function mint(
   service: Running,
   to: Hex,
@@ -179,8 +179,8 @@ async function createOrders(service: Running) {
 }
 
 /**
- * Starts the service and creates the addresses above. After each test, checks that `page` has
- * logged no error. Stops the service when all tests of the file have ended.
+ * Starts the service and creates the addresses of {@link createOrders}. After each test, checks
+ * that `page` has logged no error. Stops the service when all tests of the file have ended.
  *
  * @param names the operator's labels of contracts
  * @returns helpers, and a `page` that most tests share. Reloading it takes half as long as opening

@@ -13,7 +13,7 @@ import { token } from "./pay-page.ts";
 const example = resolve(import.meta.dirname, "../../docs/shop");
 
 /**
- * Bundles and minifies `entry` for a page. Returns the entry file and the files that it loads on
+ * Bundles and minifies `code` for a page. Returns the entry file and the files that it loads on
  * demand.
  */
 export async function bundle(

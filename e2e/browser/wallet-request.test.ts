@@ -118,7 +118,7 @@ describe("an open wallet request", () => {
     await gone("Reject the request in your wallet");
   });
 
-  /** Names the amount of the open wallet request, even if the payer now owes less. */
+  /** This text names the amount of the open wallet request, even if the payer now owes less. */
   const rejectRequested = `If your wallet still asks for 25 ${token.symbol}, reject it.`;
 
   /**

@@ -1,8 +1,8 @@
 // node scripts/run.js e2e/pictures/take.ts [FOLDER] [PART]: takes screenshots of every state of the
 // pages. Each state has screenshots at three widths in both color schemes, and as a printed page.
-// Two more show it in Arabic, at the smallest and the largest width. With PART, takes screenshots
-// only of states whose name contains PART. FOLDER/index.html shows all screenshots. This is not a
-// test, because no program can judge how a page looks.
+// Two more screenshots show the state in Arabic, at the smallest and the largest width. With PART,
+// takes screenshots only of states whose name contains PART. FOLDER/index.html shows all
+// screenshots. This program is not a test, because no program can judge how a page looks.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -182,7 +182,7 @@ async function takeAll(states: readonly State[], look: Look, session: Session) {
       await page.goto(siteOf(service) + state.path);
       await page.locator("main :is(h1, [role=alert])").first().waitFor();
       await page.locator(".skeleton, .place").first().waitFor({ state: "detached" });
-      // Waits until the page has the status, the simulation, and the proof.
+      // Gives the page time to load the status, the simulation, and the proof.
       await page.waitForTimeout(settleMs);
       if (isPaper) await page.emulateMedia({ media: "print" });
       await page.screenshot({ path: join(folder, fileOf(state.name, name)), fullPage: true });

@@ -47,8 +47,8 @@ export function followWallets(report: (wallets: readonly Wallet[]) => void): () 
 const nameMax = 40;
 
 /**
- * Returns the wallet's own name if it is safe to show.
- * @param injected the name to show for the wallet in `window.ethereum`, which reports no name
+ * Returns the wallet's own name if the name is safe to show, otherwise its `rdns`.
+ * @param injected the name to return for the wallet in `window.ethereum`, which reports no name
  */
 export function sayWalletName({ info }: Wallet, injected: string): string {
   if (info.rdns === injectedRdns) return injected;

@@ -23,7 +23,7 @@ export const settings = {
    */
   referenceKeys: (env.REFERENCE_KEY || missing("REFERENCE_KEY")).split(","),
   /**
-   * The secret of the webhook endpoint. During a rotation, both secrets, separated by a comma.
+   * The secret of the webhook endpoint. During a rotation, set both secrets, separated by a comma.
    * Without a secret, the shop only polls for events.
    */
   webhookSecrets: (env.WEBHOOK_SECRET || "").split(",").filter(Boolean),

@@ -17,7 +17,7 @@ export type Choice = {
   confirmations: number;
   maxFeePerGas: string;
   maxPriorityFeePerGas?: string;
-  /** Smaller amounts are not worth the gas of a recovery. The unit is one token. */
+  /** The minimum amount of a recovery, in whole tokens. Less is not worth the gas. */
   recoverMin: string;
   tokens: string[];
   lookalikes: Named[];

@@ -101,8 +101,8 @@ export function openTryChain(chainId: number) {
       mine(change(record, { code, balance: 0n }), { input, log }, afterExpiry);
     },
     /**
-     * Simulates a reorganization: removes the newest `count` blocks. The new blocks have other
-     * hashes.
+     * Simulates a reorganization: removes the newest `count` blocks. Blocks that are mined later
+     * get different hashes than the removed blocks.
      */
     takeBack(count: number): void {
       blocks.splice(-count);

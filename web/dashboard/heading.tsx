@@ -10,8 +10,8 @@ type HeadingProps = { title: string; children?: ReactNode };
 let current: string | undefined;
 
 /**
- * After navigation, moves the focus to the heading, so that screen readers continue there. The
- * first page keeps the focus, so that the keyboard still reaches the skip link first.
+ * After navigation, moves the focus to the heading, so that screen readers continue there. On the
+ * first page, the focus does not move, so that the keyboard still reaches the skip link first.
  */
 export function Heading({ title, children }: HeadingProps) {
   const { say } = useSpeech();

@@ -60,7 +60,7 @@ type SampleInput = {
   apiKey?: string;
 };
 
-/** Formats JSON with line breaks, except within lists of plain strings. */
+/** Formats JSON with line breaks, except within lists of two strings. */
 const toText = (value: object) =>
   JSON.stringify(value, null, 2).replace(/\[\s+("[^"]*"),\s+("[^"]*")\s+\]/g, "[$1, $2]");
 

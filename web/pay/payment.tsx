@@ -166,8 +166,8 @@ function readReturnTo(search: string): URL | undefined {
 }
 
 /**
- * Links to the shop's page. Anyone can create such a link. The page therefore shows its host and
- * never opens the link automatically.
+ * Links to the shop's page. Anyone can write the URL of this link (`return_to`). The payment page
+ * therefore shows the URL's host, and never opens the link automatically.
  */
 function ReturnTo({ isFinal }: { isFinal: boolean }) {
   const url = readReturnTo(window.location.search);

@@ -252,8 +252,8 @@ function Keep() {
 }
 
 /**
- * Lists excess, late, and other money, with the address that receives it. For money that was
- * already returned, also shows the transaction.
+ * Lists money that was or can be returned, with the `recovery` address that receives it. For money
+ * that was already returned, also shows the transaction.
  */
 export function OtherMoney({ status }: { status: ServiceStatus }) {
   const { intent, sayHeld } = useAbout();
@@ -290,8 +290,8 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
 }
 
 /**
- * Returns whether the executor is returning money to `recovery`. This is true if the executor has
- * sent a transaction. It is also true if the executor is waiting and reports no reason.
+ * Returns whether the executor is returning money to `recovery`. Returns true if the executor has
+ * sent a transaction, or is waiting and reports no reason.
  */
 const isReturning = ({ executor }: ServiceStatus): boolean =>
   executor?.purpose === "recover" &&

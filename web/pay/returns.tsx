@@ -93,7 +93,9 @@ function sayRow(
   ].join(" · ");
 }
 
-/** Returns the texts in this language. If the texts cannot be loaded, returns English texts. */
+/**
+ * Returns the texts in the language `tag`. If the texts cannot be loaded, returns English texts.
+ */
 function useWords(tag: LanguageTag): Words<Key> | undefined {
   const [words, setWords] = useState<Words<Key>>();
   useEffect(() => {

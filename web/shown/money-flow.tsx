@@ -113,7 +113,7 @@ export function shareOutcome(
   return sharesOut(intent, taken, sumOf(intent, recoveries), sumOf(intent, recoverable));
 }
 
-/** Returns the amount of the intent's token, in base units. */
+/** Returns the sum of the `amounts` in the intent's token, in base units. */
 export const sumOf = ({ token: own }: Intent, amounts: readonly TokenAmount[]): bigint =>
   amounts
     .filter(({ token }) => isSame(token, own))

@@ -20,7 +20,8 @@ export async function fetchProof(address: Hex): Promise<ServedProof | undefined>
 }
 
 /**
- * All fields are proven except `paymentsOmitted`, the number of payments that the response omits.
+ * All fields are proven except `paymentsOmitted`, the number of transactions with payments that the
+ * response omits.
  */
 type ProvedMoney = ProvedReceipt & { readonly paymentsOmitted: number };
 

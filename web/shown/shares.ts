@@ -63,7 +63,7 @@ export function sharesOut(
 /** The maximum number of listed payers. One transaction can contain hundreds of payers. */
 const payersMax = 6;
 
-/** @param total the total amount received. The amount from all other payers becomes one share */
+/** @param total the total amount received. The part without a listed payer becomes one share */
 export function sharesIn(
   { token }: Intent,
   payments: ProvedReceipt["payments"],

@@ -34,7 +34,7 @@ export function Dialog({ title, open, onClose, persistent = false, children }: D
       ref={dialog}
       aria-labelledby={titleId}
       className="dialog"
-      // Without this, Chrome closes a dialog on the second Escape, regardless of `cancel`.
+      // Without `closedby`, Chrome closes a dialog on the second Escape, regardless of `cancel`.
       {...{ closedby: persistent ? "none" : "any" }}
       onClose={() => {
         if (!hasNotified.current) onClose();

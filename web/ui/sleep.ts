@@ -1,4 +1,4 @@
-// A wait of the pages between two attempts of a request. The library's `sleep` can also be aborted,
+// The delay between two attempts of a page's request. The library's `sleep` can also be aborted,
 // but it would make the payment page larger than its limit.
 
 /** Resolves after `ms` milliseconds. */

@@ -5,7 +5,7 @@ pragma solidity 0.8.37;
 // src/Vault.sol. solc's model checker checks each model separately. It proves the assertions for
 // all intents, all times, and all sequences of calls.
 
-/// @notice A vault is either executed, in time and fully funded, or closed. An executed or closed
+/// @notice A vault is either closed, or executed in time and fully funded. An executed or closed
 /// vault never executes again.
 /// @dev The vault's balance and the success of its calls are arbitrary.
 contract Life {

@@ -63,8 +63,8 @@ const solidity: Record<string, Operator> = {
         ...replace(
           "zero passes",
           node,
-          // Skips operands that the condition compares with zero, because the mutant would have no
-          // effect.
+          // Skips an operand that the condition compares with zero, because its mutant would have
+          // no effect.
           ...measures
             .filter((side) => !alternatives.some((each) => each.includes(`${text(side)} == 0`)))
             .map((side) => zeroPasses(side, node, text)),

@@ -60,7 +60,7 @@ const environment = {
   FOUNDRY_PROFILE: "test",
   ...shortRuns,
   LADDER_STRIDE: "50000",
-  // The time limit ends an endless loop.
+  // The gas limit ends an endless loop. The limit in foundry.toml is too high for this purpose.
   FOUNDRY_GAS_LIMIT: "10000000000",
 };
 

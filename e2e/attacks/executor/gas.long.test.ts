@@ -281,7 +281,7 @@ describe("an execution in a shared transaction, compared with a separate transac
   const accepts: Hex = "0x00";
   const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
-  /** Converts the correct trace to the response that an endpoint gives. */
+  /** Converts the node's correct trace to the response of an endpoint. */
   type Says = (trace: Answer) => Answer;
   const truth: Says = (trace) => trace;
   const refuses: Says = () => ({
@@ -364,7 +364,8 @@ describe("an execution in a shared transaction, compared with a separate transac
     await world.client.setCode({ address: fickle, bytecode: burnsAll });
     world.startTicking(200);
     const together = await settled(beside!);
-    // The target stops burning gas, because hardhat would need 4 s to simulate each such call.
+    // The target must stop burning gas, because hardhat needs 4 s to simulate a call that burns
+    // gas.
     await world.client.setCode({ address: fickle, bytecode: accepts });
     await running.stop();
     const single = startCore(store, world.chains());

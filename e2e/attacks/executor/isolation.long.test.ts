@@ -100,7 +100,7 @@ describe("payments during an attack", () => {
   }
 
   test("control: a node rejects a transaction with 80 million gas", async () => {
-    const gas = "0x4c4b400"; // 80 million gas, above the block gas limit of 60 million
+    const gas = "0x4c4b400"; // 80 million gas exceed the block gas limit of 60 million.
     const from = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
     const [answer] = await world.ask([
       { method: "eth_sendTransaction", params: [{ from, to: factoryAddress, gas }] },

@@ -61,7 +61,7 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
 
 /**
  * Makes simulations take no time on the executor's clock. On a busy machine, the executor could
- * otherwise treat the account as slow. It would then simulate the account's addresses one by one.
+ * otherwise treat an account as slow, and simulate the account's addresses one by one.
  */
 export function inNoTime(core: Parts): Parts {
   let nowMs = core.clock();

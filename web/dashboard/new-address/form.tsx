@@ -62,7 +62,7 @@ function makePayment(draft: Draft, choice: Choice | undefined, amount: string | 
 
 /**
  * Returns the smallest amount that is accepted: 1% less than `amount`, rounded up. For amounts
- * below 100 base units, this is `amount` itself.
+ * below 100 base units, returns `amount` itself.
  */
 const leastOf = (amount: bigint) => `${amount - amount / 100n}`;
 

@@ -14,7 +14,7 @@ type ChartProps = {
   title: string;
   /** The CSS class of each part, from bottom to top. */
   fills: readonly string[];
-  /** Formats the highest column's value as text. */
+  /** Formats the chart's maximum, which is the highest column's value rounded up. */
   sayMost: (most: number) => string;
 };
 

@@ -19,8 +19,8 @@ export const saySpan = (
   new Intl.NumberFormat(localeOf(english), { style: "unit", unit, unitDisplay }).format(count);
 
 /**
- * Returns text such as "3 minutes ago" or "in 2 hours". Returns the date if the time is at least 30
- * days away.
+ * Returns text such as "3 minutes ago" or "in 2 hours". Returns the date if the time is more than
+ * 30 days away.
  */
 export function sayTime(at: Date, now: Date, say: Say): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;

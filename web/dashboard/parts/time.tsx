@@ -10,8 +10,8 @@ import { sayTime } from "./say-time.ts";
 type TimeProps = { at: string | number | null; none?: string; nowSeconds?: number };
 
 /**
- * Shows a time relative to now or, if it is at least 30 days away, the date. A tooltip contains the
- * exact time.
+ * Shows a time relative to now or, if it is more than 30 days away, the date. A tooltip contains
+ * the exact time.
  */
 export function Time({ at, none, nowSeconds = Date.now() / 1000 }: TimeProps) {
   const { say } = useSpeech();

@@ -16,7 +16,7 @@ import { request } from "../request.ts";
 
 export type { Delivery, Endpoint };
 
-/** ISO 8601; `from` is inclusive, `until` exclusive. */
+/** ISO 8601. `from` is inclusive, and `until` is exclusive. */
 type Span = { from: string; until: string };
 
 const base = "/dashboard/api/webhooks";

@@ -19,7 +19,10 @@ const named = (tag: LanguageTag): Language => ({ tag, ...shown[tag] });
 export const english = named("en");
 export const languages = (Object.keys(shown) as LanguageTag[]).map(named);
 
-/** Returns the language that the user has chosen, or else the browser's language. */
+/**
+ * Returns the language that the user has chosen. If there is none, returns the first of the
+ * browser's languages that is available, otherwise English.
+ */
 export function pickLanguage(
   chosen: string | null | undefined,
   wanted: readonly string[],
@@ -33,8 +36,8 @@ type Values = Readonly<Record<string, string | number>>;
 export type SayIn<Key extends string> = (key: Key, values?: Values) => string;
 
 /**
- * Inserts values into a text. U+2068 and U+2069 isolate the values, so that each value has its own
- * text direction.
+ * Inserts values into a text. In right-to-left languages, U+2068 and U+2069 isolate the values, so
+ * that each value has its own text direction.
  */
 export const sayWith =
   <Key extends string>(words: Readonly<Record<Key, string>>, { dir } = english): SayIn<Key> =>
