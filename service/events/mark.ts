@@ -302,9 +302,15 @@ export async function postponeMarks(
 }
 
 /**
+ * The maximum number of confirmations that an account can require. Nodes usually keep only the
+ * states of the newest 128 blocks.
+ */
+export const confirmationsMax = 100;
+
+/**
  * Sets how many confirmations a block needs before the account's events on this chain are reported.
  *
- * @param confirmations null for the chain's default
+ * @param confirmations at most {@link confirmationsMax}; null for the chain's default
  */
 export async function setConfirmations(
   db: Kysely<Tables>,

@@ -3,7 +3,7 @@
 
 import type { Command, CommandContext, Given } from "../admin/command.ts";
 import type { WhichEvents } from "../events/list.ts";
-import { listConfirmations, setConfirmations } from "../events/mark.ts";
+import { confirmationsMax, listConfirmations, setConfirmations } from "../events/mark.ts";
 import { toIsoOrNull } from "../flow/days.ts";
 import { addTestDelivery, replay } from "./deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";
@@ -115,7 +115,8 @@ const ofDeliveries: Command[] = [
     async run({ store: { db } }, { options }) {
       const { chain, confirmations } = options;
       if (chain !== undefined) {
-        const depth = confirmations === undefined ? null : wholeNumber(confirmations, 100);
+        const depth =
+          confirmations === undefined ? null : wholeNumber(confirmations, confirmationsMax);
         const chainId = wholeNumber(chain, Number.MAX_SAFE_INTEGER);
         await setConfirmations(db, options.account!, chainId, depth);
       }

@@ -14,7 +14,7 @@ import { eventTypes } from "executable-address/webhook";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { policies } from "../../accounts/policies.ts";
-import { listConfirmations, setConfirmations } from "../../events/mark.ts";
+import { confirmationsMax, listConfirmations, setConfirmations } from "../../events/mark.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { addTestDelivery, replay } from "../../webhooks/deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "../../webhooks/deliveries/list.ts";
@@ -65,11 +65,8 @@ export const replayInput = z.union([
 
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
-  /**
-   * Null means the chain's default number of confirmations. The maximum is 100, because nodes
-   * usually keep only the states of the newest 128 blocks.
-   */
-  confirmations: z.int().min(0).max(100).nullable(),
+  /** Null means the chain's default number of confirmations. */
+  confirmations: z.int().min(0).max(confirmationsMax).nullable(),
 });
 
 type WebhookParts = Pick<Parts, "store" | "accounts" | "now" | "webhookTargets" | "chains">;
