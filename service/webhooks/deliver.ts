@@ -132,15 +132,16 @@ type Signed = Claim & { keys: SigningKey[] };
 async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
   const inProgress = lanes[lane];
-  if (inProgress.all >= rule.slots[lane].all) return [];
+  const slots = rule.slots[lane];
+  if (inProgress.all >= slots.all) return [];
   const nowMs = parts.now();
   const usedBy = (accountId: string) => use.of(accountId, nowMs);
   const busy = [...inProgress.byId.keys()].filter(
-    (id) => !rule.mayHaveMore(lane, inProgress, id, usedBy(id)),
+    (id) => !rule.mayHaveMore(slots, inProgress, id, usedBy(id)),
   );
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
   if (due.length === 0) return [];
-  const endpoints = rule.share(due, lane, inProgress, usedBy, claimedMax);
+  const endpoints = rule.share(due, slots, inProgress, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
   // Reads the keys each time, because an operator can rotate them in another process.
   const keys = await ensureSigningKeys(db, nowMs);

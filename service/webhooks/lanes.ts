@@ -26,26 +26,21 @@ export const failingLane = 2;
 export const allLanes = [fastLane, slowLane, failingLane] as const;
 export type Lane = (typeof allLanes)[number];
 
+/** The maximum number of a lane's pending requests, in total and per endpoint. */
+type Slots = { all: number; endpoint: number };
+
 /**
  * The rules that deliver.ts applies. The rules are functions without side effects. Control tests
  * replace rules with other rules, to show that the rules are necessary.
  */
 export type Rule = {
-  /**
-   * The slots of each lane: the maximum number of its pending requests, in total and per endpoint.
-   */
-  slots: Record<Lane, { all: number; endpoint: number }>;
+  slots: Record<Lane, Slots>;
   nextLaneState: typeof nextLaneState;
   mayHaveMore: typeof mayHaveMore;
   mayChangeLane: typeof mayChangeLane;
   share: typeof share;
 };
 
-const laneSlots: Rule["slots"] = {
-  [fastLane]: { all: 1_024, endpoint: 4 },
-  [slowLane]: { all: 1_024, endpoint: 1 },
-  [failingLane]: { all: 64, endpoint: 1 },
-};
 /**
  * The maximum load of an account, as a share of the free slots. With this value, 76 of 1,024 slots
  * remain free if the endpoints of a hundred accounts hang.
@@ -133,11 +128,8 @@ export function recentUse() {
  *
  * @param used the average number of slots that the account occupied recently
  */
-function mayHaveMore(lane: Lane, inProgress: InProgress, accountId: string, used: number): boolean {
-  return isWithinShare(
-    (inProgress.byId.get(accountId) ?? 0) + used,
-    laneSlots[lane].all - inProgress.all,
-  );
+function mayHaveMore(slots: Slots, { all, byId }: InProgress, accountId: string, used: number) {
+  return isWithinShare((byId.get(accountId) ?? 0) + used, slots.all - all);
 }
 
 /**
@@ -153,8 +145,8 @@ const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
  * and new endpoints would wait more than 3 s (lanes.test.ts, "if others switch lanes freely").
  * Moved requests occupy slots, because nothing else would limit their number.
  */
-const mayChangeLane = (slow: InProgress, accountId: string, used: number) =>
-  mayHaveMore(slowLane, slow, accountId, used);
+const mayChangeLane = (slots: Slots, slow: InProgress, accountId: string, used: number) =>
+  mayHaveMore(slots, slow, accountId, used);
 
 /**
  * Moves a request from the fast lane to the slow lane if the rule allows it. Called every second.
@@ -169,7 +161,8 @@ export function changeLane(
   rule: Rule,
 ): InProgress {
   const slow = lanes[slowLane];
-  if (held !== lanes[fastLane] || !rule.mayChangeLane(slow, of.accountId, used)) return held;
+  if (held !== lanes[fastLane]) return held;
+  if (!rule.mayChangeLane(rule.slots[slowLane], slow, of.accountId, used)) return held;
   count(held, of, -1);
   count(slow, of, 1);
   return slow;
@@ -186,18 +179,17 @@ export function changeLane(
  */
 function share<One extends Due>(
   due: readonly One[],
-  lane: Lane,
+  slots: Slots,
   { all, byId }: InProgress,
   usedBy: (accountId: string) => number,
   most: number,
 ): (One & { room: number })[] {
   const given = new Map<One, number>();
-  const hasRoom = (one: One) =>
-    (byId.get(one.id) ?? 0) + (given.get(one) ?? 0) < laneSlots[lane].endpoint;
+  const hasRoom = (one: One) => (byId.get(one.id) ?? 0) + (given.get(one) ?? 0) < slots.endpoint;
   const accounts = [...Map.groupBy(due.filter(hasRoom), ({ accountId }) => accountId)].map(
     ([id, turns]) => ({ load: (byId.get(id) ?? 0) + usedBy(id), turns }),
   );
-  let free = laneSlots[lane].all - all;
+  let free = slots.all - all;
   for (let count = 0; count < most; count++) {
     const next = leastLoaded(accounts);
     if (!next || !isWithinShare(next.load, free)) break;
@@ -226,6 +218,10 @@ function leastLoaded<Account extends { load: number; turns: unknown[] }>(
 }
 
 export const threeLanes: Rule = {
-  slots: laneSlots,
+  slots: {
+    [fastLane]: { all: 1_024, endpoint: 4 },
+    [slowLane]: { all: 1_024, endpoint: 1 },
+    [failingLane]: { all: 64, endpoint: 1 },
+  },
   ...{ nextLaneState, mayHaveMore, mayChangeLane, share },
 };

@@ -4,22 +4,18 @@
 // number of slots per account is not limited. A failed delivery does not change the endpoint's
 // state (`nextLaneState`).
 
-import { allLanes, type Lane, newLaneState, type Rule } from "../../webhooks/lanes.ts";
-
-type Pool = Rule["slots"][Lane];
+import { allLanes, newLaneState, type Rule } from "../../webhooks/lanes.ts";
 
 /** Assigns slots in the order of `due`, regardless of the endpoints' accounts. */
-export const inTurn =
-  (pool: Pool): Rule["share"] =>
-  (due, _, { all, byId }, __, most) => {
-    let left = Math.min(most, pool.all - all);
-    return due.flatMap((one) => {
-      const room = Math.min(left, pool.endpoint - (byId.get(one.id) ?? 0));
-      if (room <= 0) return [];
-      left -= room;
-      return [{ ...one, room }];
-    });
-  };
+export const inTurn: Rule["share"] = (due, slots, { all, byId }, _, most) => {
+  let left = Math.min(most, slots.all - all);
+  return due.flatMap((one) => {
+    const room = Math.min(left, slots.endpoint - (byId.get(one.id) ?? 0));
+    if (room <= 0) return [];
+    left -= room;
+    return [{ ...one, room }];
+  });
+};
 
 const pool = { all: 128, endpoint: 4 };
 
@@ -28,5 +24,5 @@ export const onePool: Rule = {
   nextLaneState: () => newLaneState,
   mayHaveMore: () => true,
   mayChangeLane: () => false,
-  share: inTurn(pool),
+  share: inTurn,
 };
