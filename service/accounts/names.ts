@@ -1,22 +1,22 @@
 // Stores the account names that payers see. Only the operator can set a name. Otherwise, an account
 // could request money under the name of a well-known company.
 
+import { isName } from "executable-address/payment";
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, appendAudit } from "./audit.ts";
 
 const nameMax = 64;
-/**
- * Letters, digits, punctuation, symbols, and single spaces. The pattern excludes characters that
- * hide or reorder other characters.
- */
+/** Letters, digits, punctuation, symbols, and single spaces between words. */
 const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
 export const plainNames = `at most ${nameMax} visible characters, with single spaces between words`;
 
-/** Returns whether the text can be a name: at most 64 characters, without invisible characters. */
-export const isPlainName = (text: string): boolean =>
-  text.length <= nameMax && plainName.test(text);
+/**
+ * Returns whether the text can be a name. In addition to the rule of the payment page, the text
+ * must have no combining marks, and only single spaces.
+ */
+export const isPlainName = (text: string): boolean => isName(text, nameMax) && plainName.test(text);
 
 /**
  * Sets or removes the account's name.

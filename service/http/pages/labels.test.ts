@@ -29,6 +29,11 @@ describe("the operator's file with labels of contracts", () => {
       { "1": { [shop]: "A\u202eShop" } },
       /expected at most 64 visible characters/,
     ],
+    [
+      "has a letter that is invisible",
+      { "1": { [shop]: "A\u3164Shop" } },
+      /expected at most 64 visible characters/,
+    ],
     ["has an empty name", { "1": { [shop]: "" } }, /expected at most 64 visible characters/],
     ["has a long name", { "1": { [shop]: "A".repeat(65) } }, /at most 64/],
   ];
