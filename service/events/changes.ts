@@ -12,6 +12,7 @@ import {
 import type { EventType, PaymentNews, ServiceEvent } from "executable-address/webhook";
 import { toIso } from "../flow/days.ts";
 import type { Named } from "../store/owners.ts";
+import { recordPath } from "../store/record.ts";
 import type { ChangeElsewhere, ReportedElsewhere } from "./elsewhere/changes.ts";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
 import {
@@ -184,7 +185,7 @@ export function writeEventBody(parts: EventParts, status: AddressStatus, paid: P
       address,
       ...parts.named,
       sequence: parts.sequence,
-      recordUrl: `${parts.publicUrl}/v1/address/${address}`,
+      recordUrl: `${parts.publicUrl}${recordPath(address)}`,
       chainId: change.kind === "own" ? status.chainId : change.chainId,
       transactionHash: findTransactionHash(change, status),
       payment: change.type === "address.payment" ? change.payment : null,

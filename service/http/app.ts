@@ -6,6 +6,7 @@
 
 import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
+import { apiPrefix } from "../store/record.ts";
 import { chains, mountProbes, openapi, securityTxt, securityTxtPath } from "./about/about.ts";
 import { apiKeyOnly } from "./authorize/authorize.ts";
 import { check, openCheck } from "./create/check.ts";
@@ -37,8 +38,6 @@ import { openWebhooks, type WebhookHandlers } from "./webhooks/webhooks.ts";
  * The maximum size of a body. Every valid intent fits, even if all characters are escaped twice.
  */
 export const bodyBytesMax = 192 * 1024;
-
-const apiPrefix = "/v1";
 
 /** All methods that at least one path accepts. */
 const allow = allowedMethods([

@@ -16,6 +16,7 @@ import {
 import type { FastifyRequest } from "fastify";
 import { SignInError } from "../accounts/sign-in/errors.ts";
 import { CallsSpent, ChainUnavailable } from "../chain/rpc/json-rpc.ts";
+import { recordHeaders } from "../store/record.ts";
 import { UnavailableError } from "../store/store.ts";
 
 export const statuses = {
@@ -57,16 +58,18 @@ export type Code = keyof typeof statuses;
 type Headers = Record<string, string>;
 
 /** The Content-Type for routes that send JSON as text. For text, Fastify would set `text/plain`. */
-export const jsonType = "application/json; charset=utf-8";
+export const jsonType = recordHeaders["content-type"];
 
 /** Sent with every response, to prevent browsers from guessing another media type. */
-export const noSniff = { "x-content-type-options": "nosniff" };
+export const noSniff = {
+  "x-content-type-options": recordHeaders["x-content-type-options"],
+};
 
 /** Sent with responses that are private or can change at any time. */
 export const noStore = { "cache-control": "no-store" };
 
-/** Sent with responses that never change. records/mirror.ts writes the same value. */
-export const immutable = { "cache-control": "public, max-age=31536000, immutable" };
+/** Sent with responses that never change. */
+export const immutable = { "cache-control": recordHeaders["cache-control"] };
 
 /**
  * Thrown to refuse a request, with the reason. `headers` are sent with the response; their names

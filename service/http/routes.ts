@@ -11,6 +11,7 @@ import type {
   preHandlerHookHandler,
   RouteHandlerMethod,
 } from "fastify";
+import { apiPrefix } from "../store/record.ts";
 import { foundText, Refusal } from "./errors.ts";
 import { corsHeaders } from "./headers.ts";
 import type { Metrics } from "./metrics.ts";
@@ -90,11 +91,12 @@ export const refuseUnknownPath =
 /** The error message does not contain the URL's query, because the query can contain a secret. */
 export const unknownPath = (url: string) => {
   const found = foundText(url.split("?")[0]);
-  const message = `the path ${found} does not exist; API paths start with /v1`;
+  const message = `the path ${found} does not exist; API paths start with ${apiPrefix}`;
   return new Refusal("unknown_path", message);
 };
 
-export const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
+const apiPath = new RegExp(`^${apiPrefix}(?:[/?]|$)`);
+export const isApi = (url: string) => apiPath.test(url);
 
 /** Returns an onResponse hook that counts the responses of a route. */
 export function countAnswers(metrics: Metrics, route: string): onResponseHookHandler {

@@ -9,6 +9,7 @@ import { appendFile, mkdir, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fromHex, type Hex, type Intent, toHex } from "executable-address";
+import { apiPrefix, recordHeaders, recordPath } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import {
   batchSize,
@@ -34,23 +35,18 @@ const listFile = "records.jsonl";
  */
 type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
 
-const headers = {
-  "Content-Type": "application/json; charset=utf-8",
-  "Cache-Control": "public, max-age=31536000, immutable",
-  "Access-Control-Allow-Origin": "*",
-  "X-Content-Type-Options": "nosniff",
-};
+const headers = { ...recordHeaders, "access-control-allow-origin": "*" };
 
 /**
  * Maps a path prefix to the response headers for all paths with this prefix. A record never
  * changes, so caches can keep it. The list of all records can grow, so caches must revalidate it.
  */
 const places: Record<string, Record<string, string>> = {
-  "/v1/address/": headers,
-  [`/v1/${listFile}`]: {
+  [recordPath("")]: headers,
+  [`${apiPrefix}/${listFile}`]: {
     ...headers,
-    "Content-Type": "application/jsonl; charset=utf-8",
-    "Cache-Control": "no-cache",
+    "content-type": "application/jsonl; charset=utf-8",
+    "cache-control": "no-cache",
   },
 };
 
@@ -65,7 +61,7 @@ const eachHeader = (headers: object, write: (name: string, value: string) => str
     .join("");
 
 /** The configuration for nginx, to be included in a server block whose root is the mirror. */
-const nginx = `${eachPlace((place, { "Content-Type": type, ...others }) => {
+const nginx = `${eachPlace((place, { "content-type": type, ...others }) => {
   const added = eachHeader(others, (name, value) => `add_header ${name} "${value}";`);
   return `location ${place} {\n  types {}\n  default_type "${type}";\n${added}}\n`;
 })}location = /${noteFile} {\n  return 404;\n}\n`;

@@ -52,6 +52,22 @@ export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: Deco
   }
 }
 
+/** The prefix of the API's paths. A mirror serves records at the same paths. */
+export const apiPrefix = "/v1";
+
+/**
+ * Returns the path at which the API and mirrors serve a record.
+ * @param address in EIP-55 case, or "" for the common prefix of all records
+ */
+export const recordPath = (address: string) => `${apiPrefix}/address/${address}`;
+
+/** The headers with which the API and mirrors serve a record. A record never changes. */
+export const recordHeaders = {
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "public, max-age=31536000, immutable",
+  "x-content-type-options": "nosniff",
+};
+
 /** @param address 20 bytes */
 export function notServed(address: Uint8Array, cause: unknown): CorruptError {
   const digits = Buffer.from(address).toString("hex");

@@ -9,6 +9,7 @@ import type { Account } from "../../accounts/account.ts";
 import { localHosts } from "../../accounts/origins/origins.ts";
 import { internalPolicies } from "../../accounts/policies.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
+import { apiPrefix } from "../../store/record.ts";
 import { showChain } from "../about/about.ts";
 import { requireAccountId } from "../authorize/authorize.ts";
 import { foundOrigin, noStore, Refusal } from "../errors.ts";
@@ -183,7 +184,7 @@ const askStore =
 const config = ({ accounts, publicUrl, docsUrl, chains }: Parts): Answers.Config => ({
   signup: accounts.signup,
   publicUrl,
-  apiBase: `${publicUrl}/v1`,
+  apiBase: `${publicUrl}${apiPrefix}`,
   docsUrl: docsUrl ?? null,
   chains: chains.listed().map((chain) => ({
     ...showChain(chain),

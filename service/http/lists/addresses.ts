@@ -13,6 +13,7 @@ import {
   listAddresses,
 } from "../../events/list-addresses.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
+import { recordPath } from "../../store/record.ts";
 import { apiKeyOnly } from "../authorize/authorize.ts";
 import { untrimmedMax } from "../create/reference.ts";
 import { foundText, Refusal } from "../errors.ts";
@@ -124,7 +125,7 @@ function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts): Shown {
   const address = formatAddress(item.address, keccak);
   return {
     address,
-    recordUrl: `${publicUrl}/v1/address/${address}`,
+    recordUrl: `${publicUrl}${recordPath(address)}`,
     reference: item.reference,
     claimedReference: item.claimedReference,
     createdBy: item.createdBy,

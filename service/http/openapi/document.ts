@@ -6,6 +6,7 @@ import { apiKeyFormat, clientIdFormat } from "executable-address/client/internal
 import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
 import { daySeconds } from "../../flow/days.ts";
+import { apiPrefix } from "../../store/record.ts";
 import { hexPattern } from "../input.ts";
 import { defaultLimits } from "../limits.ts";
 import type { Schema } from "./comments.ts";
@@ -76,7 +77,7 @@ export function describeApi(): Schema {
     openapi: "3.1.0",
     info,
     tags,
-    servers: [{ url: "/v1", description: "The API on the host that serves this document" }],
+    servers: [{ url: apiPrefix, description: "The API on the host that serves this document" }],
     paths: describePaths(),
     webhooks: describeWebhooks(),
     components: {

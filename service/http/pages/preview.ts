@@ -9,6 +9,7 @@ import { findName } from "../../accounts/names.ts";
 import { lowerAddress } from "../../flow/lower-address.ts";
 import { withTimeout } from "../../flow/wait.ts";
 import { findCreators } from "../../store/find-records.ts";
+import { apiPrefix, recordPath } from "../../store/record.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/status.ts";
 import { labelsOf, requesterOf } from "./labels.ts";
@@ -105,7 +106,7 @@ function head({ title, description, url, address, facts }: Head): string {
     meta("og:url", url),
     // The page's script needs the record and the chains. With these links, the browser fetches the
     // record and the chains before the script runs.
-    ...[`/v1/address/${address}`, "/v1/chains"].map(
+    ...[recordPath(address), `${apiPrefix}/chains`].map(
       (path) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${path}" />`,
     ),
     // The Content-Security-Policy prevents the page's data from running as a script. Each "<" is
