@@ -23,7 +23,8 @@ export async function listOrigins(db: Kysely<Tables>, accountId: string): Promis
 
 /**
  * Adds an origin that {@link judgeOrigin} accepts. Does nothing if the origin is already allowed.
- * @throws {InvalidError} if the entry is not accepted, or if it would be the 21st origin
+ * @throws {InvalidError} if the entry is not accepted, or if the account already has
+ *   {@link originsMax} origins
  */
 export async function addOrigin(
   db: Kysely<Tables>,
@@ -39,7 +40,8 @@ export async function addOrigin(
   return change(db, accountId, async (transaction) => {
     const current = await listOrigins(transaction, accountId);
     if (current.some(({ origin }) => origin === verdict.canonical)) return;
-    if (current.length >= originsMax) throw new InvalidError([tooMany(current.length)]);
+    const full = findTooMany(current.length);
+    if (full) throw new InvalidError([full]);
     await insert(transaction, accountId, [verdict.canonical], actor);
     await appendAudit(transaction, accountId, "origin_added", actor, verdict.canonical);
   });
@@ -110,8 +112,9 @@ async function insert(db: Kysely<Tables>, accountId: string, origins: string[], 
   await db.insertInto("origins").values(rows).execute();
 }
 
-const tooMany = (count: number): Issue => ({
-  path: ["origin"],
-  code: "too_many",
-  message: `the account already allows ${count} of at most ${originsMax} origins: remove one first`,
-});
+/** Returns the fault of another origin if the account already has the maximum number. */
+export function findTooMany(count: number): Issue | undefined {
+  if (count < originsMax) return undefined;
+  const message = `the account already allows ${count} of at most ${originsMax} origins`;
+  return { path: ["origin"], code: "too_many", message: `${message}: remove one first` };
+}

@@ -6,6 +6,7 @@ import { z } from "zod";
 import {
   type AllowedOrigin,
   addOrigin,
+  findTooMany,
   listOrigins,
   removeOrigin,
 } from "../../accounts/origins/origin-list.ts";
@@ -81,17 +82,13 @@ function judgeEntry(entry: string, allowed: string[]): EntryVerdict {
   }
   const { canonical } = verdict;
   const isListed = allowed.includes(canonical);
-  const isFull = !isListed && allowed.length >= originsMax;
+  const full = isListed ? undefined : findTooMany(allowed.length);
   return {
-    ok: !isFull,
+    ok: !full,
     canonical,
     ...explainOrigin(canonical),
-    message: isFull
-      ? `the account already allows ${allowed.length} of at most ${originsMax} origins: remove ` +
-        "one first"
-      : isListed
-        ? "this origin is already allowed"
-        : "this origin can be added",
+    message:
+      full?.message ?? (isListed ? "this origin is already allowed" : "this origin can be added"),
   };
 }
 
