@@ -39,11 +39,11 @@ type AddressFilter = {
   createdBy?: CreatedBy | undefined;
   /** A part of the reference or of the claimed reference, in uppercase or lowercase. */
   referenceContains?: string | undefined;
-  /** Unix milliseconds. `…From` is inclusive, and `…Until` is exclusive. */
-  createdFrom?: number | undefined;
-  createdUntil?: number | undefined;
-  settledFrom?: number | undefined;
-  settledUntil?: number | undefined;
+  /** `…FromMs` is inclusive, and `…UntilMs` is exclusive. */
+  createdFromMs?: number | undefined;
+  createdUntilMs?: number | undefined;
+  settledFromMs?: number | undefined;
+  settledUntilMs?: number | undefined;
 };
 
 export type AddressQuery = AddressFilter & {
@@ -178,15 +178,15 @@ type Walk = {
 };
 
 function chooseWalk(query: AddressQuery): Walk {
-  const { accountId, settledFrom, settledUntil, state, addresses } = query;
+  const { accountId, settledFromMs, settledUntilMs, state, addresses } = query;
   const reference = query.reference ?? query.claimedReference;
   const own = sql`a.account_id = ${accountId}`;
   const bound = (from = 0, until = Number.MAX_SAFE_INTEGER) => ({ from, until });
-  if (settledFrom !== undefined || settledUntil !== undefined) {
-    const times = bound(settledFrom, settledUntil);
+  if (settledFromMs !== undefined || settledUntilMs !== undefined) {
+    const times = bound(settledFromMs, settledUntilMs);
     return { time: "settled_at", times, from: sql`watches a where ${own}` };
   }
-  const times = bound(query.createdFrom, query.createdUntil);
+  const times = bound(query.createdFromMs, query.createdUntilMs);
   const byCreation = (from: Sql): Walk => ({ time: "created_at", times, from });
   if (reference !== undefined) {
     return byCreation(sql`${references} a where ${own} and a.reference = ${reference}`);
@@ -276,8 +276,8 @@ function writeConditions(query: AddressQuery, { state, created }: { state: Sql; 
       referenceContains,
       (part) => sql`coalesce(n.folded, '') like ${writePattern(part)} escape '\\'`,
     ),
-    ...when(query.createdFrom, (from) => sql`${created} >= ${from}`),
-    ...when(query.createdUntil, (until) => sql`${created} < ${until}`),
+    ...when(query.createdFromMs, (from) => sql`${created} >= ${from}`),
+    ...when(query.createdUntilMs, (until) => sql`${created} < ${until}`),
   ];
 }
 

@@ -88,8 +88,13 @@ export type ShowPage = (
 export const openAddressPages =
   (parts: Parts, searchInTurn: SearchInTurn): ShowPage =>
   async (accountId, query, request) => {
+    const { createdFrom, createdUntil, settledFrom, settledUntil, ...filters } = query;
+    const times = {
+      ...{ createdFromMs: createdFrom, createdUntilMs: createdUntil },
+      ...{ settledFromMs: settledFrom, settledUntilMs: settledUntil },
+    };
     const { items, next } = await searchInTurn(request, accountId, (turn) =>
-      listAddresses(parts.store.db, { ...query, accountId, nowMs: parts.now(), turn }),
+      listAddresses(parts.store.db, { ...filters, ...times, accountId, nowMs: parts.now(), turn }),
     );
     const shown = items.map((item) => itemJson(item, parts));
     return { items: shown, next: next ? formatCursor(next) : null };

@@ -50,14 +50,14 @@ export function lists({ store, size, nowMs, crowd }: World): Operations {
     }),
     "list: no address in the state is on the chain": listed({ chainId: 7, state: "executed" }),
     "list: addresses created in a time range": listed({
-      createdFrom: middle,
-      createdUntil: middle + 10 ** 6,
+      createdFromMs: middle,
+      createdUntilMs: middle + 10 ** 6,
     }),
     "list: addresses settled in a time range": listed({
-      settledFrom: middle,
-      settledUntil: middle + 10 ** 8,
+      settledFromMs: middle,
+      settledUntilMs: middle + 10 ** 8,
     }),
-    "list: no settled address has the token": listed({ settledFrom: began, token: none }),
+    "list: no settled address has the token": listed({ settledFromMs: began, token: none }),
     "page: find the terms of 100 addresses": () =>
       Promise.all(someAddresses(100).map((each) => store.findTerms(each))),
     "lookups: find the terms of many addresses simultaneously": () =>
