@@ -11,22 +11,15 @@ import type { Metrics } from "../metrics.ts";
 import type { Parts } from "../parts.ts";
 
 /**
- * An admitted create request. `isOver` is true after the response is written or the connection
- * closes. The handler may still be running then.
+ * An admitted create request. The state is `over` after the response is written or the connection
+ * closes. The handler may still be running then. `sinceMs` is the time of the admission, or of the
+ * end of a body that arrived later.
  */
 type AdmittedCreate = {
   raw: IncomingMessage;
-  isWorking: boolean;
-  isOver: boolean;
+  state: "working" | "awaitingBody" | "over";
   sinceMs: number;
 };
-
-const newAdmittedCreate = (raw: IncomingMessage, sinceMs: number): AdmittedCreate => ({
-  raw,
-  isWorking: true,
-  isOver: false,
-  sinceMs,
-});
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -69,10 +62,11 @@ export function openAdmission(most: number, onShed: () => void, clock = () => pe
   let [inProgress, working] = [0, 0];
 
   const leave = (admitted: AdmittedCreate, statusCode: number) => {
+    const { state } = admitted;
     inProgress--;
-    admitted.isOver = true;
+    admitted.state = "over";
     awaitingBody.delete(admitted);
-    if (!admitted.isWorking) return;
+    if (state !== "working") return;
     working--;
     const nowMs = clock();
     if (statusCode === 200) limit.recordLatency(nowMs - admitted.sinceMs, nowMs);
@@ -102,11 +96,10 @@ export function openAdmission(most: number, onShed: () => void, clock = () => pe
         return refuseTooMany(reply, full);
       }
       if (inProgress >= most) cutOff(slowestOf(awaitingBody, clock())!, awaitingBody);
-      const admitted = newAdmittedCreate(request.raw, clock());
-      request.admitted = admitted;
+      request.admitted = { raw: request.raw, state: "working", sinceMs: clock() };
       inProgress++;
       working++;
-      whenAnswered(reply, () => leave(admitted, reply.statusCode));
+      whenAnswered(reply, () => leave(request.admitted!, reply.statusCode));
       done();
     },
     /**
@@ -115,8 +108,8 @@ export function openAdmission(most: number, onShed: () => void, clock = () => pe
      */
     awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
       const admitted = request.admitted!;
-      if (admitted.isOver || request.raw.complete || request.raw.destroyed) return done();
-      admitted.isWorking = false;
+      if (admitted.state === "over" || request.raw.complete || request.raw.destroyed) return done();
+      admitted.state = "awaitingBody";
       working--;
       awaitingBody.add(admitted);
       done();
@@ -124,9 +117,9 @@ export function openAdmission(most: number, onShed: () => void, clock = () => pe
     /** Must be called when the body is complete. */
     begin(request: FastifyRequest) {
       const admitted = request.admitted!;
-      if (admitted.isOver || admitted.isWorking) return;
+      if (admitted.state !== "awaitingBody") return;
       awaitingBody.delete(admitted);
-      admitted.isWorking = true;
+      admitted.state = "working";
       admitted.sinceMs = clock();
       working++;
     },
