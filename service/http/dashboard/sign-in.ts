@@ -157,7 +157,7 @@ type Hashing = <Done>(leave: Omit<Leave, "waitMs">, run: () => Promise<Done>) =>
  * comes from the queue for unknown browsers. In the queue for known browsers, each hash belongs to
  * an account. In the queue for unknown browsers, each hash belongs to a client network. In each
  * queue, the accounts or networks take turns. The number of waiting hashes per account or network
- * is limited.
+ * is limited. So `openGate`, whose only queue is in order of arrival, cannot replace these queues.
  *
  * @param onShed called for each request that is refused because its queue is full
  * @returns a function that throws {@link Refusal} 503 `service_unavailable` if the queue is full
