@@ -193,6 +193,11 @@ for (const [name, database] of Object.entries(databases)) {
           run("account create", { email: "x" }),
           /--email: expected an email address, found x$/,
         );
+        await run("account create", { email: "taken@example.com" });
+        await assert.rejects(
+          run("account create", { email: "Taken@example.com" }),
+          /an account with the email Taken@example\.com already exists$/,
+        );
         await assert.rejects(run("account reset", { email }), /no account has the email nobody/);
         await assert.rejects(
           run("account show"),

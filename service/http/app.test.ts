@@ -6,6 +6,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { exchange, listen, newIntent, startApp, type TestApp, testChains } from "../testing/app.ts";
+import { buildApp } from "./app.ts";
+import { createMetrics } from "./metrics.ts";
 
 let service: TestApp;
 let port: number;
@@ -236,6 +238,12 @@ describe("the API", () => {
     assert.match(await raw(head + json + body, busyPort), /^HTTP\/1.1 200/);
     await busy.close();
   });
+});
+
+test("a route with a Fastify schema prevents the start of the service", async () => {
+  const app = buildApp({ ...service.parts, metrics: createMetrics() });
+  app.get("/with-schema", { schema: { querystring: { type: "object" } } }, async () => "");
+  await assert.rejects(async () => app.ready(), /a route must not have a Fastify schema/);
 });
 
 describe("every response that the framework sends", () => {
