@@ -5,13 +5,15 @@ import type { Hex } from "executable-address";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { once } from "../flow/together.ts";
+import type { SendOrder } from "./jobs/dispatch.ts";
 import { work } from "./jobs/work.ts";
 import type { JobUpdate } from "./ledger/jobs.ts";
 import { divideCost } from "./money/budgets.ts";
+import { computeCost } from "./money/fees.ts";
 import type { Parts, Pass } from "./pass.ts";
 import { type Memory, openMemory, readDayBudgets } from "./run.ts";
 import { type ExecutorParts, openParts } from "./start.ts";
-import { readPurse } from "./transactions/purse.ts";
+import { measureSize, readPurse, reserve } from "./transactions/purse.ts";
 
 /**
  * `weiMax` is the highest possible cost of the transaction. In `addresses`, `weiMax` is each
@@ -63,14 +65,19 @@ export async function dryRun(core: Parts): Promise<Plan> {
       ...core.ledger,
       updateJobs: async (_, more) => void updates.push(...more),
     },
-    onPlanned({ kind, gas, shares }, sender, wei) {
-      sum += wei;
-      const costs = divideCost(wei, shares);
-      const addresses = shares.map(({ address, accountId }) => {
-        return { address, accountId, weiMax: `${costs.get(address)}` };
-      });
-      transactions.push({ kind, sender, gas, weiMax: `${wei}`, addresses });
-    },
+  };
+  const plan: SendOrder = async ({ pass, purse }, order) => {
+    const { kind, gas, shares } = order;
+    const wei = computeCost(measureSize(order), purse.suggested.maxFee, purse.perByte);
+    reserve(purse, wei);
+    sum += wei;
+    const costs = divideCost(wei, shares);
+    const addresses = shares.map(({ address, accountId }) => {
+      return { address, accountId, weiMax: `${costs.get(address)}` };
+    });
+    const sender = pass.signer.address;
+    transactions.push({ kind, sender, gas, weiMax: `${wei}`, addresses });
+    return undefined;
   };
   const memory = openMemory(parts);
   const view = await memory.network.openView();
@@ -90,6 +97,7 @@ export async function dryRun(core: Parts): Promise<Plan> {
     pass,
     keys,
     once(() => readDayBudgets(pass, pending, keys[0]!.openPurse)),
+    plan,
   );
   const waiting = updates.map(({ address, reason }) => ({ address, reason }));
   return { chainId, block: view.head.number, weiMax: `${sum}`, transactions, waiting };

@@ -9,7 +9,6 @@ import type { View } from "../chain/rpc/view.ts";
 import type { ExecutorEvent } from "./events/event.ts";
 import type { Fence } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import type { Purpose } from "./ledger/purposes.ts";
 import type { ChainSettings, Tuning } from "./settings.ts";
 
 /**
@@ -71,8 +70,6 @@ export type Parts = {
   onHead?: (head: Block) => void;
   /** Called after each sweep, whether or not it found payments. */
   onSwept?: () => void;
-  /** In a dry run, called for each transaction with its highest cost in wei. Nothing is signed. */
-  onPlanned?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
   /**
    * Whether the chain has a WebSocket URL, even if no socket is open. Without a WebSocket URL,
    * polls are skipped until the next block is expected (decide-poll.ts).
@@ -80,8 +77,6 @@ export type Parts = {
   hasWebSocket: boolean;
   tuning: Tuning;
 };
-
-type PlannedOrder = Pick<Purpose, "kind" | "gas" | "shares">;
 
 /** A key that pays gas. */
 export type Signer = {

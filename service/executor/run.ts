@@ -26,7 +26,7 @@ import {
   recordPass,
   reportSkippedPoll,
 } from "./decide-poll.ts";
-import { openShortageMemory, type ShortageMemory } from "./jobs/dispatch.ts";
+import { openShortageMemory, type ShortageMemory, signAndSend } from "./jobs/dispatch.ts";
 import { type EstimateMemory, openEstimateMemory } from "./jobs/estimate.ts";
 import { openReportedMemory, type ReportedMemory, returnReported } from "./jobs/reported-tokens.ts";
 import { type FactoryMemory, openFactoryMemory, work } from "./jobs/work.ts";
@@ -162,7 +162,7 @@ async function runPass(parts: Parts, memory: Memory, fence: Fence, view: View): 
   await searchLateJobs(pass);
   // If `isOld`, the known logs are from later blocks than the endpoints' newest block. The
   // endpoints' balances are then outdated, so no jobs are handled.
-  const due = isOld || isPaused ? 0 : await work(pass, keys, budgets);
+  const due = isOld || isPaused ? 0 : await work(pass, keys, budgets, signAndSend);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
   parts.report({

@@ -15,7 +15,7 @@ import { defaultTuning } from "../settings.ts";
 import type { Purse } from "../transactions/purse.ts";
 import { openSendMemory } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
-import { dispatch, openShortageMemory } from "./dispatch.ts";
+import { dispatch, openShortageMemory, signAndSend } from "./dispatch.ts";
 import type { Batch } from "./gas.ts";
 
 const address: Hex = `0x${"0a".repeat(20)}`;
@@ -69,6 +69,7 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
     purse,
     [batch as unknown as Batch],
     [key as unknown as SendingKey],
+    signAndSend,
   );
   assert.deepEqual(others, []);
   return { reason: update!.reason, seconds: update!.dueAtSeconds! - 1000 };

@@ -54,6 +54,7 @@ export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !
  * transactions.
  *
  * @param purse the balance and costs of the key with the most money
+ * @param sendOrder {@link signAndSend}, except in a dry run
  * @returns updates for the jobs that were not sent
  */
 export async function dispatch(
@@ -61,6 +62,7 @@ export async function dispatch(
   purse: Purse,
   batches: readonly Batch[],
   keys: readonly SendingKey[],
+  sendOrder: SendOrder,
 ): Promise<JobUpdate[]> {
   const unsent: JobUpdate[] = [];
   const awake = keys.filter((key) => !isResting(key.pass));
@@ -68,7 +70,7 @@ export async function dispatch(
   const able = await Promise.all(awake.map(openSlots));
   for (const batch of batches) {
     const order = encodeOrder(batch, computeGasPerByte(purse));
-    const obstacles = await sendByAny(able, order);
+    const obstacles = await sendByAny(able, order, sendOrder);
     if (obstacles.length === 0) continue;
     const other = obstacles.find((each) => each !== "no_money");
     const reason = other ?? (isMoreLater ? "no_free_slot" : undefined);
@@ -115,6 +117,15 @@ const obstacleSeconds = {
 } as const satisfies Partial<Record<Reason, number>>;
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
+type NewOrder = Omit<Order, "nonce">;
+
+/**
+ * Sends an order with one key. The caller has checked that the key has enough money.
+ *
+ * @returns the reason why the key cannot send the order
+ */
+export type SendOrder = (key: KeySlots, order: NewOrder) => Promise<Obstacle | undefined>;
+
 /**
  * Tries the keys in order, starting with the key that can send the most transactions. If some keys
  * certainly have enough money, uses only these keys. With any other key, the transaction could stay
@@ -124,42 +135,40 @@ type Obstacle = keyof typeof obstacleSeconds | "no_money";
  */
 async function sendByAny(
   keys: readonly KeySlots[],
-  order: Omit<Order, "nonce">,
+  order: NewOrder,
+  sendOrder: SendOrder,
 ): Promise<Obstacle[]> {
   const obstacles: Obstacle[] = [];
   const size = measureSize(order);
   const sure = keys.filter(({ purse }) => surelyAffords(purse, size));
   for (const key of keys.toSorted((a, b) => b.slots - a.slots)) {
     const isTried = sure.length === 0 || sure.includes(key);
-    const obstacle = isTried ? await sendBy(key, order) : "no_money";
+    const obstacle = isTried ? await sendBy(key, order, sendOrder) : "no_money";
     if (!obstacle) return [];
     obstacles.push(obstacle);
   }
   return obstacles;
 }
 
-async function sendBy(key: KeySlots, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
+async function sendBy(
+  key: KeySlots,
+  order: NewOrder,
+  sendOrder: SendOrder,
+): Promise<Obstacle | undefined> {
   const { pass, purse } = key;
   const isRecovery = order.kind !== "execute";
   if (key.slots === 0 || (isRecovery && key.recoveries === 0)) return "no_free_slot";
   if (isResting(pass)) return "signer_unavailable";
-  const size = measureSize(order);
-  if (!canAfford(purse, size)) return "no_money";
-  const { onPlanned } = pass.parts;
-  if (onPlanned) {
-    const wei = computeCost(size, purse.suggested.maxFee, purse.perByte);
-    purse.reserved += wei;
-    onPlanned(order, pass.signer.address, wei);
-  } else {
-    const obstacle = await sendNow(key, order);
-    if (obstacle) return obstacle;
-  }
+  if (!canAfford(purse, measureSize(order))) return "no_money";
+  const obstacle = await sendOrder(key, order);
+  if (obstacle) return obstacle;
   key.slots--;
   if (isRecovery) key.recoveries--;
   return undefined;
 }
 
-async function sendNow(key: KeySlots, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
+/** Signs, stores, and broadcasts an order with the key's next nonce. */
+export const signAndSend: SendOrder = async (key, order) => {
   const { pass, purse } = key;
   if (key.nonce === "unread") key.nonce = await nextNonce(pass);
   const { nonce } = key;
@@ -172,9 +181,9 @@ async function sendNow(key: KeySlots, order: Omit<Order, "nonce">): Promise<Obst
     throw error;
   }
   return undefined;
-}
+};
 
-function encodeOrder(batch: Batch, perByte: number): Omit<Order, "nonce"> {
+function encodeOrder(batch: Batch, perByte: number): NewOrder {
   const { ready, gas } = batch;
   const items = ready.map((each) => {
     const { terms } = each.item.job;

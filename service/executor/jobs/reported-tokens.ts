@@ -17,7 +17,7 @@ import { type Examined, examine, type HoldingsMemory, severalInTurn } from "../p
 import { canAfford } from "../transactions/purse.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
 import { isOpen } from "./decide.ts";
-import { countFreeSlots, dispatch, isAble, type ShortageMemory } from "./dispatch.ts";
+import { countFreeSlots, dispatch, isAble, type ShortageMemory, signAndSend } from "./dispatch.ts";
 import { type Batch, baseGas, computeShares, computeSizeMax } from "./gas.ts";
 
 /** At most this number of tokens is tried per round. Rounds begin at least `roundMs` apart. */
@@ -120,5 +120,5 @@ async function returnOne(
   if (budgets.refusal(share!, cost, budgetPart) || !canAfford(purse, size)) return false;
   if (purse.neededPerGas > parts.chain.fees.perGasMax) return false;
   budgets.reserve(share!, cost);
-  return (await dispatch(pass, purse, [batch], keys)).length === 0;
+  return (await dispatch(pass, purse, [batch], keys, signAndSend)).length === 0;
 }

@@ -22,6 +22,7 @@ import {
   countFreeSlots,
   dispatch,
   isAble,
+  type SendOrder,
   type ShortageMemory,
   skipUnaffordable,
 } from "./dispatch.ts";
@@ -52,12 +53,14 @@ type WorkPass = Pass<
 /**
  * Works on the due jobs.
  *
+ * @param sendOrder sends the transactions (`signAndSend`); a dry run only records them
  * @returns the number of due jobs; 0 if no key can send another transaction
  */
 export async function work(
   chainPass: WorkPass,
   keys: readonly SendingKey[],
   openBudgets: () => Promise<Budgets>,
+  sendOrder: SendOrder,
 ): Promise<number> {
   const able = keys.filter(isAble);
   if (able.length === 0) return 0;
@@ -80,7 +83,7 @@ export async function work(
     const recoveries = await readyToRecover(pass, purse, decided);
     const ready = [...executions.ready, ...recoveries.ready];
     const { batches, unpaid } = admit(pass, ready, purse, await openBudgets());
-    const dispatched = await dispatch(pass, purse, batches, keys);
+    const dispatched = await dispatch(pass, purse, batches, keys, sendOrder);
     updates.push(
       ...decided.flatMap(({ item, decision }) => computeUpdate(pass, item, decision)),
       ...corrupt.map((each) => abandon(pass, each)),

@@ -56,6 +56,11 @@ export type Purse = {
   reserved: bigint;
 };
 
+/** Reserves `wei` for a transaction that the key has just sent, or plans in a dry run. */
+export function reserve(purse: Purse, wei: bigint): void {
+  purse.reserved += wei;
+}
+
 /**
  * Reads a key's balance and the current costs. If endpoints report different balances, `balance` is
  * the upper median, and `balanceSure` is the lower median. `balance` decides whether the key can

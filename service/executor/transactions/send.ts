@@ -19,6 +19,7 @@ import {
   openPurseMemory,
   type Purse,
   type PurseMemory,
+  reserve,
   type Sized,
   zeroValueTransfer,
 } from "./purse.ts";
@@ -86,7 +87,7 @@ export async function send(pass: SendPass, purse: Purse, order: Order): Promise<
   const signed = await sign(pass, order, fee);
   const purpose = { ...order, sender: pass.signer.address, createdAtSeconds: nowSeconds };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
-  purse.reserved += computeCost(measureSize(order), fee.maxFee, purse.perByte);
+  reserve(purse, computeCost(measureSize(order), fee.maxFee, purse.perByte));
   await broadcast(pass, { id, nonce: order.nonce, transactions: [signed] }, signed);
   const { kind, nonce, shares } = order;
   const sent = { kind: "sent" as const, purpose: kind, nonce, hash: signed.hash };
@@ -142,7 +143,7 @@ export async function replace(
   await broadcast(pass, purpose, signed);
   parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
   const more = max(raise, 0n);
-  purse.reserved += more;
+  reserve(purse, more);
   return more;
 }
 
