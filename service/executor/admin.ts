@@ -22,7 +22,9 @@ import type { ExecutorConfig } from "./start.ts";
 /** @param readConfig reads the executor's settings, including its key */
 export const dryRunCommand = (readConfig: () => ExecutorConfig): Command => ({
   words: "executor dry-run",
-  does: "Shows the transactions that the executor would send now, and sends nothing.",
+  does:
+    "Shows the transactions that the executor would send for due addresses now, or after a " +
+    "pause. Omits returns of reported tokens, replacements, and nonce gap fills. Sends nothing.",
   async run({ store, chainsFile }) {
     const { dryRunAll } = await import("./dry-run.ts");
     const chains = readChains(chainsFile);

@@ -1,5 +1,9 @@
-// Computes the transactions that the executor would send now. Signs no transaction and saves no
-// data.
+// Computes the transactions that the executor would send for its due jobs now, or, if the chain is
+// paused, after the pause. Signs no transaction and saves no data.
+//
+// Other transactions of a pass are omitted: returns of reported tokens, replacements of pending
+// transactions, and transactions that fill nonce gaps. A pass writes to the database before it
+// decides about these.
 
 import type { Hex } from "executable-address";
 import { pino } from "pino";
@@ -27,9 +31,14 @@ type Planned = {
   addresses: { address: Hex; accountId: string; weiMax: string }[];
 };
 
-/** `waiting` lists the due jobs that would not cause a transaction now, and the reasons. */
+/**
+ * `paused` is whether an operator has paused the chain. If so, the executor sends nothing until the
+ * operator resumes it. `waiting` lists the due jobs that would not cause a transaction now, and the
+ * reasons.
+ */
 type Plan = {
   chainId: number;
+  paused: boolean;
   block: number;
   weiMax: string;
   transactions: Planned[];
@@ -61,9 +70,12 @@ export async function dryRun(core: Parts): Promise<Plan> {
   const parts: Parts = {
     ...core,
     report: () => {},
+    // `work` writes only with these two functions. The fence below has an epoch that no lease has,
+    // so any other write would throw.
     ledger: {
       ...core.ledger,
       updateJobs: async (_, more) => void updates.push(...more),
+      saveBalances: async () => {},
     },
   };
   const plan: SendOrder = async ({ pass, purse }, order) => {
@@ -100,5 +112,6 @@ export async function dryRun(core: Parts): Promise<Plan> {
     plan,
   );
   const waiting = updates.map(({ address, reason }) => ({ address, reason }));
-  return { chainId, block: view.head.number, weiMax: `${sum}`, transactions, waiting };
+  const paused = await parts.ledger.isPaused(chainId);
+  return { chainId, paused, block: view.head.number, weiMax: `${sum}`, transactions, waiting };
 }

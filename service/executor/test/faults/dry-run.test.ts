@@ -19,12 +19,14 @@ import { openParts } from "../../start.ts";
 const { world, store } = await prepare({ tickMs: 100 });
 const keys = twoKeys.slice(0, 1) as unknown as typeof twoKeys;
 
-test("a dry run signs nothing and reports the maximum cost", async (context) => {
+test("a dry run signs nothing, and reports the maximum cost and a pause", async (context) => {
   await setPaused(store.db, 31_337, true);
   const records = await Promise.all([
     world.newRecord(),
     world.newRecord(),
     world.newRecord({ reverts: true }),
+    // A real pass saves the balances of this address, because its intent is for another chain.
+    world.newRecord({ chainId: 31_338 }),
   ]);
   await saveRecords(store, records);
   const running = startCore(store, world.chains());
@@ -32,11 +34,17 @@ test("a dry run signs nothing and reports the maximum cost", async (context) => 
   await world.pay(records.map(({ address, intent }) => ({ to: address, amount: intent.amount })));
   await until("they are noted", async () => {
     const jobs = await store.db.selectFrom("executor_jobs").select("address").execute();
-    return jobs.length === 3;
+    return jobs.length === records.length;
   });
   await running.stop();
 
-  const tables = ["executor_jobs", "executor_purposes", "executor_leases", "anchors"] as const;
+  const tables = [
+    "executor_jobs",
+    "executor_purposes",
+    "executor_leases",
+    "anchors",
+    "balances",
+  ] as const;
   const stored = async () =>
     JSON.stringify(
       await Promise.all(tables.map((table) => store.db.selectFrom(table).selectAll().execute())),
@@ -51,23 +59,27 @@ test("a dry run signs nothing and reports the maximum cost", async (context) => 
   const [core] = openParts(partsFor(store, world.chains()), AbortSignal.abort(), signers);
   const plan = await dryRun(core!);
   assert.equal(signed, 0);
+  assert.equal(plan.paused, true);
   assert.equal(await stored(), before);
   assert.equal(await world.client.getTransactionCount({ address: sender }), nonce);
   const planned = plan.transactions.flatMap(({ addresses }) =>
     addresses.map((each) => each.address),
   );
-  const good = records.slice(0, 2).map(({ address }) => address.toLowerCase());
-  assert.deepEqual(planned.toSorted(), good.toSorted());
+  const [first, second, reverting, elsewhere] = records.map(({ address }) => address.toLowerCase());
+  assert.deepEqual(planned.toSorted(), [first, second, elsewhere].toSorted());
+  const kinds = plan.transactions.map(({ kind }) => kind);
+  assert.deepEqual(kinds.toSorted(), ["execute", "recover"]);
   const parts = plan.transactions.flatMap(({ addresses }) => addresses);
   assert.equal(
     parts.reduce((sum, { weiMax }) => sum + BigInt(weiMax), 0n),
     BigInt(plan.weiMax),
   );
   const [waits] = plan.waiting;
-  assert.equal(waits?.address, records[2]!.address.toLowerCase());
+  assert.equal(waits?.address, reverting);
   assert.match(waits!.reason!, /CallFailed/);
 
   await setPaused(store.db, 31_337, false);
+  assert.equal((await dryRun(core!)).paused, false);
   const real = startCore(store, world.chains());
   context.after(real.stop);
   await until("they are executed", async () =>
