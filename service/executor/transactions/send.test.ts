@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Hex } from "executable-address";
+import { openCannedNetwork } from "../../testing/chain/canned-network.ts";
+import type { ExecutorEvent } from "../events/event.ts";
 import type { Purse } from "./purse.ts";
-import { type Order, openSendMemory, type SendPass, send } from "./send.ts";
+import { broadcast, type Order, openSendMemory, type SendPass, send } from "./send.ts";
 
 const address: Hex = `0x${"0a".repeat(20)}`;
 const suggested = { maxFee: 1n, priorityFee: 1n };
@@ -33,4 +35,20 @@ test("`send` throws `SignerFailed` and skips a signer that failed less than 15 s
   nowMs = 15_000;
   await assert.rejects(attempt(), { name: "SignerFailed", message: "Error: no session" });
   assert.equal(calls, 2);
+});
+
+test("broadcast reports the name of the endpoint that refuses a transaction", async () => {
+  const message = "not today";
+  const network = openCannedNetwork(2, (place) =>
+    place === 0 ? { result: "0x" } : { error: { code: -32_000, message } },
+  );
+  const events: ExecutorEvent[] = [];
+  const pass = {
+    parts: { clock: () => 0, report: (event: ExecutorEvent) => events.push(event), chain: {} },
+    memory: { ...openSendMemory(), relays: { count: 0, send: async () => [] } },
+    view: await network.openView(),
+  };
+  const purpose = { id: "1", nonce: 7, transactions: [] };
+  await broadcast(pass as unknown as SendPass, purpose, { hash: "0x", raw: "0x" });
+  assert.deepEqual(events, [{ kind: "send_refused", nonce: 7, rpc: "rpc1", message }]);
 });

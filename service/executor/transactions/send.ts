@@ -260,7 +260,10 @@ async function submit(
     relays.send(calls),
     relays.count === 0 || isOpen ? view.readEach(calls, () => true) : [],
   ]);
-  return [...fromRelays, ...fromEndpoints.map((answers, place) => ({ rpc: `${place}`, answers }))];
+  return [
+    ...fromRelays,
+    ...fromEndpoints.map((answers, place) => ({ rpc: view.nameOf(place), answers })),
+  ];
 }
 
 /**
