@@ -45,6 +45,21 @@ describe("readConfig", () => {
       { EXECUTOR_MIRRORS: "https://a.example/v1,https://b.example/v1/" },
       /^EXECUTOR_MIRRORS is .*; expected base URLs of mirrors/,
     ],
+    [
+      "a poll interval above 10 s",
+      { EXECUTOR_POLL_MS: "10001", EXECUTOR_LEASE_SECONDS: "60" },
+      /^EXECUTOR_POLL_MS is "10001"; expected a whole number from 50 to 10000$/,
+    ],
+    [
+      "a poll interval above a third of the lease",
+      { EXECUTOR_POLL_MS: "6667", EXECUTOR_LEASE_SECONDS: "20" },
+      /^EXECUTOR_POLL_MS is 6667; expected at most 6666, a third of EXECUTOR_LEASE_SECONDS$/,
+    ],
+    [
+      "a lease that is shorter than some requests",
+      { EXECUTOR_LEASE_SECONDS: "14" },
+      /^EXECUTOR_LEASE_SECONDS is "14"; expected a whole number from 15 to 3600$/,
+    ],
     ["an unknown log level", { LOG_LEVEL: "loud" }, /^LOG_LEVEL is "loud"; expected one of/],
     ["a negative drain time", { DRAIN_SECONDS: "-1" }, /^DRAIN_SECONDS is "-1"; expected/],
     [

@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { isAddress } from "executable-address";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { defaultTuning } from "./executor/settings.ts";
+import { renewalMsMax } from "./executor/ledger/lease.ts";
+import { defaultTuning, leaseMsMin } from "./executor/settings.ts";
 import { defaultLimits, type Limits } from "./http/limits.ts";
 
 export type Config = ReturnType<typeof readConfig>;
@@ -87,6 +88,7 @@ function limitSettings({ read }: Readers): Limits {
 function executorSettings({ read, optional, secret }: Readers) {
   const { pollMs, leaseMs, recordsPerPass } = defaultTuning;
   const executorMirrors = optional("EXECUTOR_MIRRORS", mirrorList);
+  const leaseSeconds = wholeNumber(leaseMsMin / 1000, 3600);
   const payers = oneOf(["sponsor", "tips", "both"]);
   const executorPays = read("EXECUTOR_PAYS", payers, executorMirrors ? "tips" : "both");
   const reportedPerDay = read("EXECUTOR_REPORTED_TOKENS_PER_DAY", wholeNumber(0, 10_000), 10);
@@ -97,8 +99,8 @@ function executorSettings({ read, optional, secret }: Readers) {
     executorPasswordFile: optional("EXECUTOR_PASSWORD_FILE", text("the file of its password")),
     executorSignerUrl: secret("EXECUTOR_SIGNER_URL", signerUrl),
     executorAddress: optional("EXECUTOR_ADDRESS", address20),
-    executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, 600_000), pollMs),
-    executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), leaseMs / 1000),
+    executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, renewalMsMax), pollMs),
+    executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", leaseSeconds, leaseMs / 1000),
     executorRecordsPerPass: read("EXECUTOR_RECORDS_PER_PASS", wholeNumber(0, 3000), recordsPerPass),
     executorGasPerDayMax: read("EXECUTOR_GAS_PER_DAY_MAX", wei, 10n ** 18n),
     executorGasPerAccountMax: read("EXECUTOR_GAS_PER_ACCOUNT_MAX", wei, 5n * 10n ** 17n),
@@ -147,7 +149,13 @@ function readersOf(environment: NodeJS.ProcessEnv) {
   return { read, optional, secret, faults, known };
 }
 
-type Combined = { workers: number; role: string; limits: Limits };
+type Combined = {
+  workers: number;
+  role: string;
+  limits: Limits;
+  executorPollMs: number;
+  executorLeaseSeconds: number;
+};
 
 /** Returns an error for each pair of settings that contradict each other. */
 function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
@@ -167,6 +175,14 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
   if (config.workers > 1 && config.role === "executor") {
     faults.push(
       "WORKERS is above 1, but ROLE=executor runs a single process; expected ROLE=api or ROLE=all",
+    );
+  }
+  // Polls renew the lease. With a longer interval, a standby could take the lease between polls.
+  const pollMsMax = Math.floor((config.executorLeaseSeconds * 1000) / 3);
+  if (config.executorPollMs > pollMsMax) {
+    faults.push(
+      `EXECUTOR_POLL_MS is ${config.executorPollMs}; expected at most ${pollMsMax}, a third of ` +
+        "EXECUTOR_LEASE_SECONDS",
     );
   }
   return faults;

@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type ServiceEvent } from "executable-address/client";
@@ -18,7 +17,18 @@ import { createOrder, mint } from "../browser/pay-page.ts";
 import { admin, type Running, startService } from "../service.ts";
 
 const rounds = isLong ? 200 : 3;
-const program = resolve(import.meta.dirname, "../../service/main.ts");
+const urlOf = (file: string) => JSON.stringify(new URL(`../../service/${file}`, import.meta.url));
+/**
+ * Starts an executor with a lease of 1 s, so that a standby soon replaces a killed leader. The
+ * settings allow only longer leases.
+ */
+const program = `
+  import { readConfig } from ${urlOf("config.ts")};
+  import { openLog } from ${urlOf("log.ts")};
+  import { startRoles } from ${urlOf("roles/start.ts")};
+  const config = { ...readConfig(process.env), executorLeaseSeconds: 1 };
+  await startRoles(config, openLog({ level: config.logLevel, role: config.role }));
+`;
 const price = 25_000_000n;
 
 let postgres: TestPostgres;
@@ -29,11 +39,10 @@ const executors: ChildProcess[] = [];
 before(async () => {
   postgres = await startPostgres();
   receiver = await startReceiver();
-  const pace = { EXECUTOR_POLL_MS: "100", EXECUTOR_LEASE_SECONDS: "1" };
   const purse = { EXECUTOR_GAS_PER_DAY_MAX: String(10n ** 20n) };
   service = await startService({
     ...{ DATABASE_URL: postgres.url, WEBHOOK_TARGETS: "any", EXECUTOR_KEY: executorKey },
-    ...{ ...pace, ...purse, EXECUTOR_GAS_PER_ACCOUNT_MAX: String(10n ** 20n) },
+    ...{ ...purse, EXECUTOR_GAS_PER_ACCOUNT_MAX: String(10n ** 20n), EXECUTOR_POLL_MS: "100" },
   });
   const { accountId } = await admin(service.env, "account", "show", "--email", "shop@example.com");
   const to = ["--account", String(accountId), "--url", receiver.url];
@@ -48,7 +57,8 @@ after(async () => {
 
 function startExecutor(): ChildProcess {
   const env = { ...service.env, ROLE: "executor", LOG_LEVEL: "silent" };
-  const child = spawn(process.execPath, [join(program)], { env, stdio: "ignore" });
+  const args = ["--input-type=module", "--eval", program];
+  const child = spawn(process.execPath, args, { env, stdio: "ignore" });
   executors.push(child);
   return child;
 }

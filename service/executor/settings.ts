@@ -103,9 +103,15 @@ export type Tuning = FollowTuning & {
   recordsPerPass: number;
 };
 
+/**
+ * The default and the minimum of `leaseMs`. It is longer than a call to an endpoint (at most 12 s
+ * with retries, see `rpcTimeoutMs` in start.ts), and than a remote signature (at most 8 s).
+ */
+export const leaseMsMin = 15_000;
+
 export const defaultTuning: Tuning = {
   pollMs: 1000,
-  leaseMs: 15_000,
+  leaseMs: leaseMsMin,
   resendMs: 10_000,
   stuckSeconds: 45,
   batchGasMax: 12_000_000,

@@ -47,8 +47,8 @@ export type Executor = {
 };
 
 /**
- * The time limit for a request to an endpoint. The limit is much shorter than `leaseMs`. Otherwise,
- * the executor could lose the lease while it waits.
+ * The time limit for a request to an endpoint. The limit is much shorter than `leaseMsMin`.
+ * Otherwise, the executor could lose the lease while it waits.
  */
 const rpcTimeoutMs = 4000;
 

@@ -47,8 +47,8 @@ export function openLeaseWatch(nowMs: () => number): LeaseWatch {
 }
 
 /**
- * The longest time between two renewals, unless the poll interval is longer. An executor renews its
- * lease with each poll and each write.
+ * The longest time between two polls: the maximum of `EXECUTOR_POLL_MS`, and the longest wait for a
+ * block that a WebSocket announces. An executor renews its lease with each poll and each write.
  */
 export const renewalMsMax = 10_000;
 

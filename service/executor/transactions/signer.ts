@@ -148,9 +148,7 @@ class SignerRefused extends Error {
   override name = "SignerRefused";
 }
 
-/**
- * The time limit for one attempt. It is so short that four attempts take less time than `leaseMs`.
- */
+/** The time limit for one attempt. Four attempts take less time than `leaseMsMin` (settings.ts). */
 export const signerTimeoutMs = 2000;
 /** The largest valid `s` in a transaction's signature (EIP-2): half of the curve's order. */
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
