@@ -151,7 +151,7 @@ async function runPass(parts: Parts, memory: Memory, fence: Fence, view: View): 
   const keys: SendingKey[] = [];
   for (const signer of parts.signers) keys.push(await openKey({ ...pass, signer }));
   const pending = keys.flatMap((key) => key.pending);
-  const budgets = once(() => readDayBudgets(pass, pending, keys[0]!.openPurse));
+  const budgets = once(() => openDayBudgets(pass, pending, keys[0]!.openPurse));
   const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
   for (const key of keys) {
     if (!isPaused) await keepUp(key, budgets);
@@ -223,12 +223,25 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
   return view;
 }
 
+/** Reads the budgets, and records the used share, which the executor reports. */
+async function openDayBudgets(
+  pass: Pass<Memory>,
+  pending: readonly Purpose[],
+  openPurse: () => Promise<Purse>,
+): Promise<Budgets> {
+  const { parts, memory, view } = pass;
+  const budgets = await readDayBudgets(pass, pending, openPurse);
+  const share = 1 - Number(budgets.left()) / Number(parts.chain.budgets.perDayMax);
+  memory.last.budget = { day: dayOf(view.head.timestamp), share };
+  return budgets;
+}
+
 /**
  * Returns the budgets for the day of the newest block. Subtracts the costs charged on this day.
  * Also subtracts the highest possible costs of pending and unknown transactions.
  */
 export async function readDayBudgets(
-  pass: Pass<UnknownNonces & SendMemory & Pick<PollMemory, "last">>,
+  pass: Pass<UnknownNonces & SendMemory>,
   pending: readonly Purpose[],
   openPurse: () => Promise<Purse>,
 ): Promise<Budgets> {
@@ -244,8 +257,6 @@ export async function readDayBudgets(
   for (const { count } of memory.unknownNonces.values()) {
     budgets.reserveForChain(min(BigInt(count) * computeNonceCostMax(pass), budgets.left()));
   }
-  const { perDayMax } = chain.budgets;
-  memory.last.budget = { day, share: 1 - Number(budgets.left()) / Number(perDayMax) };
   return budgets;
 }
 

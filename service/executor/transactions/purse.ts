@@ -66,6 +66,8 @@ export function reserve(purse: Purse, wei: bigint): void {
  * the upper median, and `balanceSure` is the lower median. `balance` decides whether the key can
  * send. A balance that is too high does no harm, because a rejected transaction costs nothing. If
  * any key has a high enough `balanceSure`, only such keys send. Operators see `balanceSure`.
+ *
+ * Keeps the fee per byte in `memory.prices` for the next reads (money/data-fee.ts).
  */
 export async function readPurse(
   pass: Pass<PurseMemory>,
@@ -108,8 +110,6 @@ export async function readPurse(
     });
   }
   const { perByte } = memory.prices.dataFee;
-  const isLow = balanceSure < parts.chain.balanceWarnBelow;
-  parts.report({ kind: "balance", sender: signer.address, wei: balanceSure, isLow });
   return {
     suggested: fee,
     neededPerGas,

@@ -32,6 +32,7 @@ export type SendingKey = {
   /** The key's purposes that are not settled yet, including confirmed purposes. */
   pending: readonly Purpose[];
   unmined: readonly Purpose[];
+  /** The first call reads the purse and reports the key's balance. */
   openPurse: () => Promise<Purse>;
 };
 
@@ -60,7 +61,13 @@ export async function openKey(pass: KeyPass): Promise<SendingKey> {
     isFresh,
     pending,
     unmined,
-    openPurse: once(() => readPurse(pass, unmined)),
+    openPurse: once(async () => {
+      const purse = await readPurse(pass, unmined);
+      const wei = purse.balanceSure;
+      const isLow = wei < parts.chain.balanceWarnBelow;
+      parts.report({ kind: "balance", sender: signer.address, wei, isLow });
+      return purse;
+    }),
   };
 }
 
