@@ -3,7 +3,7 @@
 // https://ethereum.org/developers/docs/data-structures-and-encoding/web3-secret-storage
 //
 // address/cli/keystore.ts also decodes keystores, but asynchronously, and in more variants. The
-// executor reads its key synchronously, and its errors name settings and quote nothing.
+// executor reads its key synchronously, and its errors name settings and quote no secret.
 
 import {
   createCipheriv,
@@ -133,11 +133,21 @@ function derive(password: string, { n, r, p, dklen, salt }: Keystore["kdfparams"
 }
 
 function parse(text: string): Keystore {
+  let found = "other content";
   try {
     const { crypto } = JSON.parse(text) as { crypto: Keystore };
-    if (crypto.cipher === "aes-128-ctr" && crypto.kdf === "scrypt") return crypto;
+    const { cipher, kdf } = crypto;
+    if (cipher === "aes-128-ctr" && kdf === "scrypt") return crypto;
+    found = `${algorithmName(kdf)} and ${algorithmName(cipher)}`;
   } catch {
-    // The error below does not quote the file.
+    // The file is not quoted, because it can be a different secret.
   }
-  throw new Error("EXECUTOR_KEYSTORE is not a version 3 keystore with scrypt and aes-128-ctr");
+  throw new Error(
+    "EXECUTOR_KEYSTORE is not a version 3 keystore with scrypt and aes-128-ctr; " +
+      `found ${found}`,
+  );
 }
+
+/** Quotes the name of an algorithm, which is short. Longer text could be a secret. */
+const algorithmName = (found: unknown) =>
+  typeof found === "string" && /^[\w-]{1,20}$/.test(found) ? `"${found}"` : "no name";

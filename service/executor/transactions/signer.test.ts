@@ -31,7 +31,9 @@ describe("openSigner", () => {
     const { crypto } = published;
     const kdfparams = { ...crypto.kdfparams, n: 262_144, r: 1, p: 8 };
     writeFileSync(path("r1"), JSON.stringify({ crypto: { ...crypto, kdfparams } }));
-    writeFileSync(path("pbkdf2"), JSON.stringify({ crypto: { kdf: "pbkdf2", secret: "s3cret" } }));
+    const foreign = { kdf: "pbkdf2", cipher: "aes-128-cbc", secret: "s3cret" };
+    writeFileSync(path("pbkdf2"), JSON.stringify({ crypto: foreign }));
+    writeFileSync(path("raw"), key);
   });
   after(() => rmSync(directory, { recursive: true }));
 
@@ -56,8 +58,10 @@ describe("openSigner", () => {
       executorKeystore: path("pbkdf2"),
       executorPasswordFile: path("wrong"),
     });
-    assert.match(other, /not a version 3 keystore/);
+    assert.match(other, /not a version 3 keystore .*; found "pbkdf2" and "aes-128-cbc"$/);
     assert.doesNotMatch(other, /s3cret/);
+    const raw = refusal({ executorKeystore: path("raw"), executorPasswordFile: path("wrong") });
+    assert.match(raw, /not a version 3 keystore .*; found other content$/);
     const r1 = refusal({ executorKeystore: path("r1"), executorPasswordFile: path("password") });
     assert.match(r1, /EXECUTOR_KEYSTORE uses scrypt with n 262144, r 1, p 8/);
     const gone = refusal({
@@ -174,15 +178,15 @@ describe("a file of executor keys", () => {
     const keys = [{ signerUrl, address: first }];
     const executorKeys = fileOf(JSON.stringify(keys));
     const one = [
-      { executorKey: `0x${"4c".repeat(32)}` },
-      { executorKeystore: "key.json" },
-      { executorSignerUrl: signerUrl },
-      { executorAddress: first },
-    ];
-    for (const source of one) {
-      assert.match(
+      ["EXECUTOR_KEY", { executorKey: `0x${"4c".repeat(32)}` }],
+      ["EXECUTOR_KEYSTORE", { executorKeystore: "key.json" }],
+      ["EXECUTOR_SIGNER_URL", { executorSignerUrl: signerUrl }],
+      ["EXECUTOR_ADDRESS", { executorAddress: first }],
+    ] as const;
+    for (const [name, source] of one) {
+      assert.equal(
         refusal({ executorKeys, ...source }),
-        /EXECUTOR_KEYS and another key setting are both set/,
+        `EXECUTOR_KEYS and ${name} are both set; expected one of them`,
       );
     }
   });

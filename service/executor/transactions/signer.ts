@@ -48,10 +48,8 @@ const keysFile = z
  */
 export function openSigners({ executorKeys, ...source }: KeySources): [Signer, ...Signer[]] {
   if (!executorKeys) return [openSigner(source)];
-  const { executorKey, executorKeystore, executorSignerUrl, executorAddress } = source;
-  if (executorKey || executorKeystore || executorSignerUrl || executorAddress) {
-    throw new Error("EXECUTOR_KEYS and another key setting are both set; expected one of them");
-  }
+  const other = listKeys(source)[0] ?? (source.executorAddress && "EXECUTOR_ADDRESS");
+  if (other) throw new Error(`EXECUTOR_KEYS and ${other} are both set; expected one of them`);
   const signers = readKeys(executorKeys).map(openSigner);
   const addresses = signers.map(({ address }) => address);
   const twice = addresses.find((address, index) => addresses.indexOf(address) < index);
@@ -99,13 +97,17 @@ export function openSigner(source: KeySource): Signer {
   return localSigner(readKey(source));
 }
 
-function refuseTwo(source: KeySource): void {
-  const { executorKey, executorKeystore, executorSignerUrl } = source;
-  const named = [
+/** Returns the names of the settings that specify a key. */
+const listKeys = ({ executorKey, executorKeystore, executorSignerUrl }: KeySource) =>
+  [
     executorKey && "EXECUTOR_KEY",
     executorKeystore && "EXECUTOR_KEYSTORE",
     executorSignerUrl && "EXECUTOR_SIGNER_URL",
   ].filter(Boolean);
+
+function refuseTwo(source: KeySource): void {
+  const { executorSignerUrl } = source;
+  const named = listKeys(source);
   if (named.length > 1) {
     throw new Error(`${named.slice(0, 2).join(" and ")} are both set; expected one of them`);
   }
