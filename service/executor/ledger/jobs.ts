@@ -4,12 +4,18 @@
 // Neither `wakeJobs` nor `makeDue` changes the state of an existing job. A job can therefore be due
 // although its state is `idle` or `given_up`.
 //
-// Five functions in this file make a job due:
-// - `wakeJobs`: after a payment
-// - `hintJobs`: if a balance shows money
-// - `makeDue`: after a reorganization of a chain that is not the intent's chain
-// - `retryJob`: if an operator runs the command for it
-// - `updateJobs`: at a time that the executor chose
+// These functions write to `executor_jobs`. In this file:
+// - `wakeJobs` makes a job due after a payment
+// - `hintJobs` makes a job due if a balance shows money
+// - `makeDue` makes a job due after a reorganization of a chain that is not the intent's chain
+// - `updateJobs` and `writeUpdates` save when and why the executor works on a job again
+// - `retryJob` and `dropJob` save an operator's decision
+//
+// In other files:
+// - due.ts: `pullLate` makes a job due that was postponed too far
+// - purposes.ts: `insertPurpose` assigns a transaction to its jobs
+// - settlements.ts: `noteMined` saves a reason. `confirmPurpose`, `settlePurpose`, `recordForeign`,
+//   and `adoptPurpose` free the jobs of a transaction. `reopenPurpose` assigns them again
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
