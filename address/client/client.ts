@@ -15,9 +15,15 @@ import type { CreateOptions, NewIntent, SentQuery } from "./create.ts";
 import { lookupIn, orUndefined } from "./mirrors.ts";
 import { type ClientOptions, parseOptions } from "./options.ts";
 import type { ProofSource, Proved, ProvedWait, ProveOptions } from "./prove.ts";
-import { loadCode, send } from "./request.ts";
+import { loadCode, type Signal, send } from "./request.ts";
 import type { Simulation } from "./simulation.ts";
-import { type WaitOptions, type WatchOptions, waitForState, watchStatus } from "./watch/watch.ts";
+import {
+  parseWait,
+  type WaitSettings,
+  type WatchOptions,
+  waitForState,
+  watchStatus,
+} from "./watch/watch.ts";
 
 export { InvalidError, type Issue } from "../errors.ts";
 export { apiKeyPattern, clientIdPattern } from "../ids.ts";
@@ -170,8 +176,8 @@ export function createClient(options: ClientOptions): Client {
   const lookUp = lookupIn(settings);
   const lookup = (address: Hex, options?: CallOptions) =>
     call(options, (call) => lookUp(parse(address), call));
-  const claimed: Claimed = (address, states, options) =>
-    waitForState(transport, parse(address), states, options);
+  const claimed: Claimed = (address, states, settings) =>
+    waitForState(transport, parse(address), states, settings);
 
   return {
     // The code of these functions is loaded on demand, because few pages need them.
@@ -201,7 +207,7 @@ export function createClient(options: ClientOptions): Client {
       }),
     async *watch(address, options = {}) {
       refuseUnknown(options, { signal: 1, pollMs: 1 }, "option");
-      yield* watchStatus(transport, parse(address), options);
+      yield* watchStatus(transport, parse(address), parseWait(options));
     },
     ...openAccount(settings),
     ...openProofs({ get: (path) => call({}, (call) => get(call, path)), lookup, trust }, claimed),
@@ -211,7 +217,7 @@ export function createClient(options: ClientOptions): Client {
 type Claimed = (
   address: Hex,
   states: readonly AddressState[],
-  options: WaitOptions,
+  settings: WaitSettings,
 ) => Promise<ClaimedStatus>;
 
 /** Returns the methods `prove` and `waitFor`. The first call loads the code for proofs. */
@@ -224,13 +230,14 @@ function openProofs(source: ProofSource, claimed: Claimed): Pick<Client, "prove"
     },
     async waitFor(address, state, options = {}) {
       refuseUnknown(options, { signal: 1, pollMs: 1, timeoutMs: 1, proof: 1 }, "option");
-      const { proof, ...rest } = options;
+      const { proof } = options;
+      const settings = parseWait(options);
       const states = typeof state === "string" ? [state] : state;
-      if (!proof) return claimed(address, states, rest);
+      if (!proof) return claimed(address, states, settings);
       refuseUnknown(proof, proveOptions, "option");
       const { prove, waitForProof } = await loadCode(import("./prove.ts"));
-      const claimedNow = (more: WaitOptions) => claimed(address, states, { ...rest, ...more });
-      return waitForProof(claimedNow, () => prove(source, address, proof), states, rest);
+      const claimedNow = (signal: Signal) => claimed(address, states, { ...settings, signal });
+      return waitForProof(claimedNow, () => prove(source, address, proof), states, settings);
     },
   };
 }

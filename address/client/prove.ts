@@ -20,8 +20,8 @@ import { ProofError } from "../proof/error.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { ClientError, UnprovenError, WaitError } from "./errors.ts";
 import type { Trust } from "./options.ts";
-import { loadCode, sleep } from "./request.ts";
-import { parseTimes, type WaitOptions } from "./watch/watch.ts";
+import { loadCode, type Signal, sleep } from "./request.ts";
+import type { WaitOptions, WaitSettings } from "./watch/watch.ts";
 import { startBound } from "./within.ts";
 
 /**
@@ -111,29 +111,28 @@ const outcomeByState: Readonly<Partial<Record<AddressState, ProvedAddress["outco
  * Waits until a reported status is proved. A reported status can be false or can have too few
  * confirmations. The status is therefore requested again until the timeout.
  *
- * @throws {WaitError} `timeout`; {TypeError} for a state that has no proof, or an invalid time
+ * @throws {WaitError} `timeout`; {TypeError} for a state that has no proof
  */
 export async function waitForProof(
-  claimed: (more: WaitOptions) => Promise<ServiceStatus>,
+  claimed: (signal: Signal) => Promise<ServiceStatus>,
   provenNow: () => Promise<Proved>,
   states: readonly AddressState[],
-  options: WaitOptions,
+  { signal, timeoutMs, pollMs }: WaitSettings,
 ): Promise<ServiceStatus & { readonly proved: Proved }> {
   const unprovable = states.find((state) => !outcomeByState[state]);
   if (unprovable) {
     const known = Object.keys(outcomeByState).join(" or ");
     throw new TypeError(`state: expected a provable state (${known}), found ${unprovable}`);
   }
-  const { pollMs, timeoutMs } = parseTimes(options);
   let seen: ServiceStatus | undefined;
   const late = () => {
     const message = `expected a proof of ${states.join(" or ")} within ${timeoutMs} ms, found none`;
     return new WaitError("timeout", message, seen);
   };
-  const bound = startBound(options.signal, timeoutMs, late);
+  const bound = startBound(signal, timeoutMs, late);
   try {
     for (;;) {
-      seen = await claimed({ signal: bound.signal });
+      seen = await claimed(bound.signal);
       const proved = await provenNow().catch((error) => {
         if (error instanceof ProofError) return undefined;
         throw error;

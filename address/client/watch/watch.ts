@@ -21,12 +21,14 @@ export type WaitOptions = WatchOptions & {
   readonly timeoutMs?: number;
 };
 
-/**
- * Parses the times of a wait or a watch.
- *
- * @throws {TypeError} unless both are integers from 1 to {@link limitMsMax}
- */
-export const parseTimes = (options: WaitOptions) => ({
+/** The options of a watch or a wait, with the defaults. */
+export type WaitSettings = Required<Omit<WaitOptions, "signal">> & {
+  readonly signal: Signal | undefined;
+};
+
+/** @throws {TypeError} unless each time is an integer from 1 to {@link limitMsMax} */
+export const parseWait = (options: WaitOptions): WaitSettings => ({
+  signal: options.signal,
   pollMs: parseCount(options, "pollMs", 5_000, 1, limitMsMax),
   timeoutMs: parseCount(options, "timeoutMs", 600_000, 1, limitMsMax),
 });
@@ -115,9 +117,8 @@ const silenceMs = 4 * pingMs;
 export async function* watchStatus(
   transport: Transport,
   address: Hex,
-  { signal, ...options }: WatchOptions,
+  { signal, pollMs }: WaitSettings,
 ): AsyncGenerator<ServiceStatus, void, undefined> {
-  const { pollMs } = parseTimes(options);
   let last: string | undefined;
   for await (const message of readMessages(transport, address, { signal, pollMs, silenceMs })) {
     if (message.kind !== "status") continue;
@@ -154,20 +155,22 @@ export async function waitForState(
   transport: Transport,
   address: Hex,
   states: readonly AddressState[],
-  options: WaitOptions,
+  settings: WaitSettings,
 ): Promise<ServiceStatus> {
   if (states.length === 0 || states.some((state) => !addressStates.includes(state))) {
     const known = addressStates.join(", ");
     throw new TypeError(`state: expected one or more of ${known}, found ${JSON.stringify(states)}`);
   }
-  const { pollMs, timeoutMs } = parseTimes(options);
   let seen: ServiceStatus | undefined;
   const names = states.join(" or ");
   const late = () =>
-    new WaitError("timeout", `${address} is not ${names} after ${timeoutMs} ms`, seen);
-  const bound = startBound(options.signal, timeoutMs, late);
+    new WaitError("timeout", `${address} is not ${names} after ${settings.timeoutMs} ms`, seen);
+  const bound = startBound(settings.signal, settings.timeoutMs, late);
   try {
-    for await (const status of watchStatus(transport, address, { pollMs, signal: bound.signal })) {
+    for await (const status of watchStatus(transport, address, {
+      ...settings,
+      signal: bound.signal,
+    })) {
       seen = status;
       if (states.includes(status.state)) return status;
       const next = reachable[status.state];
