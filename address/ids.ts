@@ -1,6 +1,5 @@
-// The formats of the credentials and IDs that the service generates, and of the codes in its
-// answers. The service's generators, the library's checks, and the OpenAPI document use these
-// patterns.
+// The formats of the credentials and IDs that the service generates. The service's generators, the
+// library's checks, and the OpenAPI document use these patterns.
 
 /** The last 8 digits are a checksum, which the service verifies. */
 export const apiKeyPattern = /^svc_sk_[0-9a-f]{64}$/;
@@ -14,5 +13,3 @@ export const referenceKeyFormat = "svc_ref_ and 64 lowercase hex digits";
 export const eventIdPattern = /^evt_[0-9a-f]{32}$/;
 export const endpointIdPattern = /^whe_[0-9a-f]{24}$/;
 export const deliveryIdPattern = /^whd_[0-9a-f]{24}$/;
-/** The code of a kind, such as a kind of finding or mistake. New codes can be added. */
-export const codePattern = /^[a-z0-9_]{1,64}$/;

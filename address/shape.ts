@@ -49,6 +49,9 @@ export type ImmutableShape<S extends Shape> = Shape<Immutable<TypeOf<S>>>;
 /** `T` with every field and list read-only. */
 type Immutable<T> = T extends object ? { readonly [Name in keyof T]: Immutable<T[Name]> } : T;
 
+/** The code of a kind, such as a kind of finding or mistake. New codes can be added. */
+export const codePattern = /^[a-z0-9_]{1,64}$/;
+
 export const object = <const F extends Fields>(properties: F): ObjectShape<F> => ({
   type: "object",
   properties,

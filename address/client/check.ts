@@ -2,9 +2,8 @@
 // request would return, a simulation, findings, and notes. The client can verify only the record.
 // The service computes the simulation, the findings, and the notes with one node.
 
-import { codePattern } from "../ids.ts";
 import type { AddressRecord } from "../intent/intent.ts";
-import { list, matching, object, path, proved, type TypeOf, text } from "../shape.ts";
+import { codePattern, list, matching, object, path, proved, type TypeOf, text } from "../shape.ts";
 import { simulation } from "./simulation.ts";
 
 /** All known kinds of findings (spec/service.md, "Check"). New kinds can be added. */

@@ -5,11 +5,11 @@
 // result with the mistake's row. The page docs/returns.md shows the same rows.
 
 import { isSame } from "../abi/hex.ts";
-import { codePattern } from "../ids.ts";
 import type { AddressRecord, Intent } from "../intent/intent.ts";
 import {
   address,
   chainId,
+  codePattern,
   count,
   fits,
   list,
