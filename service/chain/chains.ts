@@ -56,8 +56,8 @@ const tokenSchema = z.strictObject({
 });
 
 /**
- * A look-alike: a token that payers confuse with a listed token, such as bridged USDC. No new
- * address can request a look-alike.
+ * A look-alike is a token that payers confuse with a listed token, such as bridged USDC. No new
+ * intent can request a look-alike.
  */
 const lookalikeSchema = z.strictObject({
   symbol,
@@ -106,7 +106,10 @@ const chainSchema = z.strictObject({
    */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
-  /** A public RPC URL and the native coin's symbol, for wallets without this chain. */
+  /**
+   * A public RPC URL and the native coin's symbol, for wallets to which this chain was not added
+   * yet.
+   */
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: shown(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
   /**
@@ -130,16 +133,18 @@ const chainSchema = z.strictObject({
   paymentConfirmations: z.int().min(0).max(10_000).default(0),
   /**
    * The price of one whole token, in wei of the native coin, by token symbol. The executor accepts
-   * tips in these tokens. It also uses the price before it sends money back. Money is not sent back
-   * if it is worth less than the gas.
+   * tips in these tokens. It also uses these prices to decide whether money is worth the gas for
+   * sending it back.
    */
   tipPrices: z.record(z.string(), wei).optional(),
-  /** The maximum fee per gas, in wei. The executor waits while the chain's fee is above it. */
+  /**
+   * The maximum fee per gas, in wei. The executor waits while the required fee is above this limit.
+   */
   maxFeePerGas: wei.optional(),
   /**
-   * The maximum priority fee per gas, in wei; 3 gwei by default. The fee can always reach twice the
-   * base fee, even if this value is lower. Set this field only for chains that require a higher
-   * value than the default.
+   * The maximum priority fee per gas, in wei; 3 gwei by default. If twice the base fee is higher
+   * than this value, the priority fee is limited to twice the base fee instead. Set this field only
+   * for chains that require a higher value than the default.
    */
   maxPriorityFeePerGas: wei.optional(),
 });

@@ -1,7 +1,7 @@
 // Rules for the gas limits of executions and recoveries. The executor sets gas limits by these
-// rules. The check of a new intent uses these rules to find executions with too little gas. A
-// report uses these rules to find tokens whose return needs too much gas. The library contains one
-// more rule: a gas estimate is multiplied by `gasMargin`.
+// rules. The check of a new intent uses these rules to find executions with too little gas. The
+// simulated return of a reported token (sent.ts) also uses these gas limits. The library contains
+// one more rule: a gas estimate is multiplied by `gasMargin`.
 
 import type { Hex } from "executable-address";
 import { size } from "viem/utils";
@@ -20,10 +20,10 @@ export const executionGasMax = 5_000_000;
 export const floorFactor = (4 / 3) * (64 / 63);
 
 /**
- * The estimate is the lowest gas limit with which the calls succeed. With this limit, the calls can
- * succeed although they skip a part of their work. The check assumes this if the complete work
- * needs more gas than the estimate times this factor. The factor is above {@link floorFactor},
- * because some nodes return the used gas as their estimate.
+ * A gas estimate is the lowest gas limit with which the calls succeed. With this limit, the calls
+ * can succeed although they skip a part of their work. If the complete work needs more gas than the
+ * estimate times this factor, the check assumes that the calls skip work. The factor is above
+ * {@link floorFactor}, because some nodes return the used gas as their estimate.
  */
 const dependentFactor = 1.5;
 
@@ -53,9 +53,9 @@ export const calldataGas = { usual: 4, floor: 10 };
 export const nonzeroFactor = 4;
 
 /**
- * Returns the gas that a recovery needs. The estimate of a whole recovery would be too low. A
- * recovery succeeds even if its transfers run out of gas. All transfers get equal shares of the
- * gas, so each share must suffice for the most expensive one.
+ * Returns the gas that a recovery needs. A node's estimate for the whole recovery would be too low,
+ * because a recovery succeeds even if its transfers run out of gas. All transfers get equal shares
+ * of the gas, so each share must suffice for the most expensive one.
  *
  * @param transfers with the estimated gas of each, lowest first
  */

@@ -1,7 +1,7 @@
-// These calls find the transaction that used a nonce of an account. `nonceCall` reads the account's
-// nonce at a block. With this call, `findFirstBlock` (executable-address/status) finds the block of
-// the transaction. `transactionsCall` reads all transactions of that block, and `spendersIn`
-// selects the account's transactions.
+// Defines calls that find the transaction that used a nonce of an account. `nonceCall` reads the
+// account's nonce at a block. With this call, `findFirstBlock` (executable-address/status) finds
+// the block of the transaction. `transactionsCall` reads all transactions of that block, and
+// `spendersIn` selects the account's transactions.
 
 import type { Hex } from "executable-address";
 import { isSame, toQuantity } from "executable-address/status";

@@ -22,7 +22,7 @@ import type { Tables } from "../store/tables.ts";
 
 /**
  * Any account can create an existing address again, and each account adds a row. Therefore, only
- * the first account and the next accounts, up to this number, get the address's events.
+ * the first account and at most this number of later accounts get the address's events.
  */
 export const laterOwnersMax = 31;
 
@@ -262,8 +262,8 @@ export async function isAwaitedElsewhere(db: Kysely<Tables>, chainId: number): P
 }
 
 /**
- * Deletes marks after their events were saved. Postpones a mark until the newest payment or return
- * has enough confirmations. Ignores marks that have changed in the meantime.
+ * Deletes marks after their events were saved. If a newer payment or return still needs
+ * confirmations, postpones the mark instead. Ignores marks that have changed in the meantime.
  */
 export async function endMarks(
   transaction: Transaction<Tables>,

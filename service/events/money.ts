@@ -129,7 +129,10 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     .execute();
 }
 
-/** The maximum number of steps per call. A step reads at most `statementRows.short` addresses. */
+/**
+ * The maximum number of steps per call of {@link countRequested}. A step reads at most
+ * `statementRows.short` addresses.
+ */
 const stepsMax = 80;
 
 /**
@@ -170,8 +173,8 @@ export async function countRequested(
 }
 
 /**
- * Returns the last listed address whose requested amount is part of the daily sums. Locks the row
- * that stores this address.
+ * Returns the position of the newest address whose requested amount is part of the daily sums.
+ * Locks the row that stores this position.
  */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db

@@ -87,7 +87,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           ["1000", place.logIndex],
         ],
       );
-      // A receiver that verifies these two events with its own node finds only the real payment.
+      // A receiver that verifies the first two events with its own node finds only the real
+      // payment.
       for (const event of (await events(account)).slice(0, 2)) {
         const options = { rpcs: [world.rpcUrl], confirmations: 0 };
         const found = await proveEvent(event, record, options);

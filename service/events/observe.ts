@@ -221,8 +221,8 @@ type Read = { watch: Watch; status: AddressStatus | Error };
 
 /**
  * Reads each address's status at the newest block that has enough confirmations for the account. If
- * the anchor is an earlier block, reads the status at the anchor instead. A failed read does not
- * affect other addresses.
+ * the newest anchor (follow/anchors.ts) is an earlier block, reads the status at the anchor
+ * instead. A failed read does not affect other addresses.
  */
 async function readDue(
   parts: ObserveParts,

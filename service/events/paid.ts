@@ -187,8 +187,8 @@ function reportLogged(
 /**
  * Reports unexplained amounts, which are amounts whose transfer logs are unknown. Returns a payment
  * for each increase of an unexplained amount, and the updated amounts. An unexplained amount is
- * native coin, or a token payment before the service had the address's record. Its payer and its
- * transaction are unknown.
+ * native coin, or a token payment that arrived before the service had the address's record. Its
+ * payer and its transaction are unknown.
  *
  * @param reported the unexplained amounts that earlier events reported
  * @param found the unexplained amounts at the status's block

@@ -220,7 +220,7 @@ type Saving = {
 };
 
 /**
- * Saves observations together with their events. Skips an observation if another one of the same
+ * Saves observations together with their events. Skips an observation if another observation of the
  * address was saved since `watch` was read. A repeated call therefore reports each change only
  * once.
  */

@@ -190,8 +190,8 @@ export function openWake(
       await hintJobs(db, chainId, [{ address, block, isEnough: state === "funded" }]);
       return true;
     } catch (err) {
-      // The status request succeeds anyway, and the next status request tries again to wake the
-      // job.
+      // A failure to wake the job does not affect the status request. The next status request tries
+      // again.
       logLimited("wake", (leftOut) => {
         log.warn({ err, address, leftOut }, "a payment could not be reported to the executor");
       });

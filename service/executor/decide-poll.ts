@@ -19,8 +19,8 @@ import type { Parts } from "./pass.ts";
 import type { ScanMemory } from "./payments/detect.ts";
 
 /**
- * The time between two checks of a sleeping chain. This leaves 15 s for a check and a pass, so that
- * late money is found within five minutes.
+ * The time between two checks of a sleeping chain. This value leaves 15 s for a check and a pass,
+ * so that late money is found within five minutes.
  */
 const sleepMs = 285_000;
 /** After this number of checks, a pass follows even if no check found a payment. */
@@ -37,7 +37,7 @@ const searchEveryMs = 10_000;
  * wrong block timestamp could put the chain to sleep.
  */
 const closedMs = 60_000;
-/** How long the chain stays awake after late money arrives, so that the money is confirmed. */
+/** The chain stays awake for this time after late money arrives, so that the money is confirmed. */
 const paidMs = 1_200_000;
 
 /** Times are in milliseconds of a monotonic clock. */
@@ -159,8 +159,8 @@ export function recordPass({ sleep, last }: PollMemory, nowMs: number, isQuiet: 
 }
 
 /**
- * Reports a poll without a pass in the form of a pass. Alerts need these reports, which show that
- * the executor runs and how much budget is used.
+ * Reports a poll without a pass as an event of the kind `pass`. Alerts need these events, which
+ * show that the executor runs and how much of the budget is used.
  */
 export function reportSkippedPoll({ report }: Parts, { last }: PollMemory): void {
   const { view } = last;

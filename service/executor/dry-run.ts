@@ -3,7 +3,7 @@
 //
 // Other transactions of a pass are omitted: returns of reported tokens, replacements of pending
 // transactions, and transactions that fill nonce gaps. A pass writes to the database before it
-// decides about these.
+// decides about these transactions.
 
 import type { Hex } from "executable-address";
 import { pino } from "pino";
@@ -32,9 +32,9 @@ type Planned = {
 };
 
 /**
- * `paused` is whether an operator has paused the chain. If so, the executor sends nothing until the
- * operator resumes it. `waiting` lists the due jobs that would not cause a transaction now, and the
- * reasons.
+ * `paused` says whether an operator has paused the chain. The executor sends nothing until an
+ * operator resumes a paused chain. `waiting` lists the due jobs that would not cause a transaction
+ * now, and the reasons.
  */
 type Plan = {
   chainId: number;
@@ -70,8 +70,8 @@ export async function dryRun(core: Parts): Promise<Plan> {
   const parts: Parts = {
     ...core,
     report: () => {},
-    // `work` writes only with these two functions. The fence below has an epoch that no lease has,
-    // so any other write would throw.
+    // `work` writes only with the two functions that this object replaces. The fence below has an
+    // epoch that no lease has, so any other write would throw.
     ledger: {
       ...core.ledger,
       updateJobs: async (_, more) => void updates.push(...more),

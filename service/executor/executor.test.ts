@@ -174,7 +174,7 @@ describe("the executor on a real chain", () => {
     const sent = await store.db.selectFrom("executor_transactions").selectAll().execute();
     assert.equal(sent.length, 0, "a transaction was sent");
     await world.client.setBalance({ address: address!, value: wei });
-    // The executor reads the balance every 15 s.
+    // While no key has money, the executor reads the balance every 15 s.
     skippedMs = 15_000;
     await world.client.increaseTime({ seconds: 15 });
     await until("it is executed", () => allExecuted([record]));

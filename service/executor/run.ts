@@ -5,6 +5,7 @@
 // Each pass has these steps:
 // - read the logs of new blocks and find payments
 // - settle, resend, or replace transactions
+// - find jobs that a wrong block time postponed too far
 // - work on due jobs
 // - read the balances of new records
 // - return reported tokens

@@ -89,7 +89,10 @@ export type Tuning = FollowTuning & {
    */
   batchGasMax: number;
   intentGasMax: number;
-  /** A recovery that needs more gas is left to the address's owner. */
+  /**
+   * The maximum gas of a recovery that the executor sends. The address's owner can send any
+   * recovery.
+   */
   recoveryGasMax: number;
   /** The time limit for the gas estimates in one pass. */
   estimateMsMax: number;
@@ -104,8 +107,8 @@ export type Tuning = FollowTuning & {
 };
 
 /**
- * The default and the minimum of `leaseMs`. It is longer than a call to an endpoint (at most 12 s
- * with retries, see `rpcTimeoutMs` in start.ts), and than a remote signature (at most 8 s).
+ * The default and the minimum of `leaseMs`. This time exceeds the longest call to an endpoint (12 s
+ * with retries, see `rpcTimeoutMs` in start.ts) and the longest remote signature (8 s).
  */
 export const leaseMsMin = 15_000;
 

@@ -1,5 +1,6 @@
 // The parts of a sweep: the chain, its view, access to the database, settings, and memory. The
-// sweeps of a chain share the memory. They are correct without it, so it can be lost in a restart.
+// sweeps of a chain share the memory. Sweeps are correct without the memory, so a restart can lose
+// it.
 
 import type { Hex } from "executable-address";
 import type { View } from "../chain/rpc/view.ts";
@@ -109,13 +110,13 @@ export type FollowMemory = {
    */
   refused: { number: number; sweeps: number } | undefined;
   /**
-   * The newest block for which the usual query failed. Blocks up to this number are not read again,
-   * except after a reorganization.
+   * The newest block for which the usual log query (logs.ts) failed. Blocks up to this number are
+   * not read again, except after a reorganization.
    */
   heavyBlock: number;
   /**
-   * The progress of each endpoint, by name. The endpoint has returned all logs from the newest
-   * anchor up to this block.
+   * For each endpoint, by name: the last block up to which the endpoint has returned all logs since
+   * the newest anchor.
    */
   shown: Map<string, Anchor>;
   /** The hashes of the newest blocks by block number. */

@@ -72,8 +72,8 @@ const unanswered = "the endpoint did not answer the query for logs in time";
 
 /**
  * Reads the transfers in a range of blocks, including look-alikes. If the endpoint refuses a query
- * for all tokens, uses a separate query for the look-alikes. If the endpoint refuses only the
- * second query, the next sweeps omit the look-alikes.
+ * for all tokens, uses a separate query for the look-alikes. If the endpoint refuses only the query
+ * for the look-alikes, the next sweeps omit the look-alikes.
  */
 export async function readLogs(
   client: EndpointClient,

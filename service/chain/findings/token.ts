@@ -141,7 +141,9 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
  */
 const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"];
 
-/** Returns the `accounts` that the token blocks according to any of these functions. */
+/**
+ * Returns the `accounts` that the token blocks according to any function in {@link blockQuestions}.
+ */
 export async function findBlocked(
   rpc: ChainRpc,
   block: BlockReference,

@@ -85,7 +85,10 @@ function requester(endpoints: readonly Endpoint[], now: () => number): ChainRpc[
   };
 }
 
-/** Builds a call at the block that `at` names in the form that the node supports. */
+/**
+ * Builds a call. `at` is the block parameter, in the form that the node supports: a hash or a
+ * number.
+ */
 type Question = (at: unknown) => Call;
 
 /** A block, and a function that calls endpoints at this block. */

@@ -19,9 +19,9 @@ export type NetworkEvent =
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
 /**
- * The maximum number of polls (requests of the newest block) until a failed endpoint is called
- * again. After the first failure, the endpoint is called again in the next poll. Each further
- * failure doubles the number of polls until the next call.
+ * A poll requests the newest block from the endpoints. A failed endpoint is called again after at
+ * most this number of polls. After the first failure, the endpoint is called again in the next
+ * poll. Each further failure doubles the number of polls until the next call.
  */
 const penaltyMax = 16;
 /** An endpoint that has not answered for this time no longer counts for the quorum. */
@@ -84,26 +84,27 @@ type LogLimits = {
    */
   shownBlocks: number;
   /**
-   * How many more queries must succeed before a longer range is requested. If a refusal reveals the
-   * endpoint's limit, this count is set to `growInNext`.
+   * The number of queries that must still succeed before a longer range is requested. If a refusal
+   * reveals the endpoint's limit, this count is set to `growInNext`.
    */
   growIn: number;
   growInNext: number;
   /**
-   * Set if the endpoint did not answer a log query in time. Sweeps before this one request logs
-   * from the endpoint only if no other endpoint is left.
+   * Set to the number of a later sweep if the endpoint did not answer a log query in time. Before
+   * that sweep, logs are requested from the endpoint only if no other endpoint is left.
    */
   slowUntilSweep: number;
   /**
-   * Set while the endpoint refuses all log queries. The pause ends at sweep `untilSweep`, and
-   * `sweeps` is its length. During the pause, logs are requested from the endpoint only if no other
-   * endpoint is left. `message` is the endpoint's error message.
+   * Set while the endpoint refuses all log queries. Until sweep `untilSweep`, logs are requested
+   * from the endpoint only if no other endpoint is left. `sweeps` is the length of this pause.
+   * `message` is the endpoint's error message.
    */
   refusing: { untilSweep: number; sweeps: number; message: string } | undefined;
   /** Whether the endpoint refuses log queries that filter by recipient. */
   isByTokens: boolean;
   /**
-   * Before this sweep, the logs of look-alikes are not requested from the endpoint. Initially 0.
+   * Before the sweep with this number, the logs of look-alikes are not requested from the endpoint.
+   * Initially 0.
    */
   lookalikesFromSweep: number;
 };

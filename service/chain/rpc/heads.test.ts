@@ -134,8 +134,8 @@ describe("a read of the newest block", () => {
       stop();
       return (chain.asked.times - before) / 10;
     };
-    // A block interval of ten polls can be predicted. An interval of two polls is too short for
-    // this.
+    // A block interval of ten polls can be predicted. An interval of two polls is too short for a
+    // prediction.
     assert.ok((await requestsPerBlock(200)) <= 3);
     assert.equal(await requestsPerBlock(1_000), 2);
   });

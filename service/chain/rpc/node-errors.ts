@@ -35,7 +35,7 @@ export type ErrorKind =
   | "other";
 
 /**
- * A rule. An error has the kind `kind` if its code is `code` or its message matches `text`.
+ * A rule: an error has the kind `kind` if its code is `code` or its message matches `text`.
  * `source` is the software or provider that returns such errors. If several rules match, the first
  * one decides.
  */
@@ -121,8 +121,8 @@ const rowsOfLogs: readonly Row[] = [
 ];
 
 /**
- * Rules for errors of eth_getLogs that are used if no other rule matches. Infura returns this code
- * for log queries that are too large, and after the daily limit. An earlier rule matches the
+ * Rules that apply to an error of eth_getLogs if no other rule matches. Infura returns code -32005
+ * if a log query is too large, and also if the daily limit is reached. An earlier rule matches the
  * message about the daily limit.
  */
 const rowsOfOtherLogs: readonly Row[] = [{ source: "Infura", kind: "log_range", code: -32005 }];

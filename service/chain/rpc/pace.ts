@@ -17,7 +17,7 @@ export type Pace = {
   /** Returns how long to wait until the first calls of `open` can be sent. */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
-   * Returns whether the provider currently rate-limits any of these calls. The rate limit lasts
+   * Returns whether the provider currently rate-limits any call in `open`. The rate limit lasts
    * from a refusal until the provider again answers a call to which the limit applies. A limit that
    * the operator has configured does not count as a rate limit.
    */

@@ -13,7 +13,7 @@ import { keyOf } from "../paid.ts";
 import { countBits, isAmongGreatest, type PaymentElsewhere } from "../payments.ts";
 import type { MovedElsewhere } from "./amounts.ts";
 
-/** For one chain, contains the keys of the payments and of the returns that events reported. */
+/** The keys of the payments and returns on one chain that earlier events reported. */
 type Reported = { paid: string[]; returned: string[] };
 
 /** By chain ID. */
@@ -112,8 +112,8 @@ const countOf = (known: ReportedElsewhere, kind: keyof Reported): number =>
   Object.values(known).reduce((sum, each) => sum + each[kind].length, 0);
 
 /**
- * Returns the items to report now. Such an item is new and has enough confirmations. Beyond the
- * limit, its amount must also be among the largest in its token.
+ * Returns the items to report now, which are new and have enough confirmations. Beyond the limit,
+ * an item's amount must also be among the largest in its token.
  */
 function admit<Item extends { token: Hex; amount: string }>(
   count: number,

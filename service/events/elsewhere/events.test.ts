@@ -337,7 +337,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { accountId, address } = await open(await world.newRecord());
       const blocksPerDay = 86_400 / blockSecondsMax;
       await save(1_300, [to(address, 1_300)]);
-      // The wait doubles after each failure, up to one day.
+      // The wait before the next attempt doubles after each failure, up to one day.
       for (const failures of Array.from({ length: 16 }).keys()) {
         const faults: string[] = [];
         const unreadable = () => Promise.reject(new AddressUnreadable("no answer"));

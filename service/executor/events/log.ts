@@ -23,7 +23,10 @@ export function openEventLog(log: Logger, nowMs?: () => number): (event: Executo
 
 const limitKey = (event: ExecutorEvent) => `${event.kind} ${reasonOf(event)}`;
 
-/** Returns the endpoint and the reason by which similar events are limited. */
+/**
+ * Returns the endpoint and the reason of an event. Events with the same kind, endpoint, and reason
+ * share a rate limit.
+ */
 function reasonOf(event: ExecutorEvent): string {
   switch (event.kind) {
     case "rpc_failed":

@@ -52,7 +52,10 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
   };
 }
 
-/** A counter of events. `of` returns its labels, and `by` the number to add, 1 by default. */
+/**
+ * A counter of events. `of` returns the labels. `by` returns the number to add, which is 1 by
+ * default.
+ */
 type Counted<Event> = {
   name: string;
   help: string;

@@ -145,9 +145,9 @@ function trust(policy: DecisionPolicy, token: Hex | undefined): DecisionPolicy {
 }
 
 /**
- * Returns the tokens that are worth sending to `recovery`. If any token is returned, the native
- * coin is returned too, because it adds little cost. Without such a token, the native coin is
- * returned only if it is worth the gas.
+ * Returns the tokens that are worth sending to `recovery`. If any token is sent back, the native
+ * coin is sent back too, because it adds little cost. Without such a token, the native coin is sent
+ * back only if it is worth the gas.
  *
  * @param times the required value of a token, as a multiple of the recovery's cost
  */

@@ -77,7 +77,8 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
 
 describe("a due job is postponed with the reason", () => {
   test("`no_free_slot` if the key has too many pending transactions", async () => {
-    // The total can exceed the limit, because transactions that fill nonce gaps do not count.
+    // The number of pending transactions can exceed the limit, because the limit does not apply to
+    // transactions that fill nonce gaps.
     for (const gapFills of [0, 1, 16]) {
       const found = await dispatchOne([0, 0], defaultTuning.inFlightMax + gapFills);
       assert.deepEqual(found, { reason: "no_free_slot", seconds: 0 });

@@ -79,7 +79,7 @@ export async function dispatch(
       continue;
     }
     // A different key may be able to send the batch later. If a key lacks money, the job waits for
-    // at least `waitSeconds`. Each attempt needs calls to endpoints.
+    // at least `waitSeconds`, because each attempt calls endpoints.
     const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
     const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
     const untilSeconds = pass.nowSeconds + seconds;

@@ -146,8 +146,8 @@ export function combineEstimates(
 }
 
 /**
- * Starts with a quorum of endpoints. While they disagree about a call, asks one more endpoint about
- * this call.
+ * Asks a quorum of endpoints about each call. While the endpoints disagree about a call, asks one
+ * more endpoint about this call.
  *
  * @returns undefined for a call if no endpoint had time for it
  * @throws {ChainUnavailable} if no endpoint answers

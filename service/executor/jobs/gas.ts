@@ -248,8 +248,8 @@ function findCallGas(answer: Answer, place: number): bigint | undefined {
 
 /**
  * Returns the gas to reserve for an execution. If `use` is known, the reserved gas is enough for
- * the work that the execution does with the gas limit `limit`. Only a low `gasMax` can prevent
- * this.
+ * the work that the execution does with the gas limit `limit`. If `gasMax` is too low for this
+ * amount, reserves as much as `gasMax` allows.
  *
  * @param estimate the lowest limit at which the execution succeeds
  * @param use the gas that the execution uses if its gas limit is `limit`; undefined if unknown

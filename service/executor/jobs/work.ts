@@ -239,8 +239,8 @@ async function readyToExecute(
 }
 
 /**
- * Estimates recoveries. A recovery that needs too much gas is left to the address's owner. The API
- * shows this reason.
+ * Estimates recoveries. If a recovery needs too much gas, postpones its job. The job's reason
+ * states the gas and the limit.
  */
 async function readyToRecover(
   pass: WorkPass,
@@ -314,8 +314,8 @@ export function afterFailure(
 }
 
 /**
- * Returns an update for a job that could not be simulated in time. If the job has this reason
- * already, returns no update.
+ * Returns an update for a job that could not be simulated in time. If the job already has the
+ * reason `not_simulated_yet`, returns no update.
  */
 function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
   const reason: Reason = "not_simulated_yet";

@@ -96,10 +96,10 @@ const distinctOf = (payments: readonly Payment[]): Payment[] => [
 ];
 
 /**
- * Deletes the payments and the known block hashes above block `number`. Also marks each address
- * whose saved status is from a later block, so that its status is read again. Most addresses are
- * marked before the transaction, so that the transaction remains short. The transaction then marks
- * only the addresses whose statuses were saved since.
+ * Deletes the payments, the balances, and the known block hashes above block `number`. Also marks
+ * each address whose saved status is from a later block, so that its status is read again. Most
+ * addresses are marked before the database transaction, which therefore remains short. The database
+ * transaction then marks only the addresses whose statuses were saved since.
  */
 export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
   await markObservedAbove(db, fence.chainId, number);

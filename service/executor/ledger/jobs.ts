@@ -4,7 +4,7 @@
 // Neither `wakeJobs` nor `makeDue` changes the state of an existing job. A job can therefore be due
 // although its state is `idle` or `given_up`.
 //
-// These functions write to `executor_jobs`. In this file:
+// The following functions write to the table `executor_jobs`. In this file:
 // - `wakeJobs` makes a job due after a payment
 // - `hintJobs` makes a job due if a balance shows money
 // - `makeDue` makes a job due after a reorganization of a chain that is not the intent's chain
@@ -12,10 +12,11 @@
 // - `retryJob` and `dropJob` save an operator's decision
 //
 // In other files:
-// - due.ts: `pullLate` makes a job due that was postponed too far
+// - due.ts: `pullLate` makes a job due if it was postponed too far
 // - purposes.ts: `insertPurpose` assigns a transaction to its jobs
 // - settlements.ts: `noteMined` saves a reason. `confirmPurpose`, `settlePurpose`, `recordForeign`,
-//   and `adoptPurpose` free the jobs of a transaction. `reopenPurpose` assigns them again
+//   and `adoptPurpose` free the jobs of a transaction. `reopenPurpose` assigns the transaction to
+//   its jobs again
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";

@@ -9,7 +9,7 @@ import type { Tables } from "../../store/tables.ts";
 
 /**
  * The permission to write the executor's data for a chain. The permission ends when another process
- * takes the lease, because this increases `epoch`.
+ * takes the lease, because a takeover increases `epoch`.
  */
 export type Fence = { chainId: number; epoch: number };
 

@@ -160,7 +160,7 @@ async function engage(
   return Number(numUpdatedRows);
 }
 
-/** Returns the addresses in `shares` without a job of the purpose `id`. */
+/** Returns the addresses in `shares` that have no job assigned to the purpose `id`. */
 async function findUnassigned(
   transaction: Transaction<Tables>,
   { chainId }: Fence,

@@ -100,11 +100,11 @@ async function countToday(transaction: Transaction<Tables>, accountId: string, d
 export type ReportedJob = ReportedToken & { job: Job };
 
 /**
- * Returns due tokens, starting with the token that has been due longest. Skips an address if its
- * job is due, has a pending transaction, or was dropped. Also postpones the returned tokens, so
- * that they are not retried immediately after a failure.
+ * Finds due tokens, starting with the token that has been due longest. Skips an address if its job
+ * is due, has a pending transaction, or was dropped. Also postpones the found tokens, so that they
+ * are not retried immediately after a failure.
  *
- * @param againSeconds the new due time of the returned tokens
+ * @param againSeconds the new due time of the found tokens
  */
 export function takeReported(
   db: Kysely<Tables>,

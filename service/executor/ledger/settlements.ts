@@ -74,8 +74,8 @@ export function settlePurpose(
 }
 
 /**
- * Records that a transaction has enough confirmations, and releases its jobs for other
- * transactions. The row gets a block number, but stays `pending` until the transaction is final.
+ * Records that a transaction has enough confirmations. Other transactions can then handle the same
+ * jobs. The row gets a block number, but stays `pending` until the transaction is final.
  *
  * @returns false, without a change, if the transaction was already confirmed or final
  */

@@ -1,4 +1,4 @@
-// Computes what a transaction costs at most: its EIP-1559 fee per gas, and its fee per byte on OP
+// Computes the maximum cost of a transaction: its EIP-1559 fee per gas, and its fee per byte on OP
 // Stack chains, which publish their transactions on Ethereum. Other chains have no fee per byte, or
 // include it in the gas. The functions in this file send no requests.
 //
@@ -75,7 +75,8 @@ export const boundNextBaseFee = (baseFee: bigint, reported: bigint | undefined):
   max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, reported ?? baseFee));
 
 /**
- * The priority fee can always reach this multiple of the base fee, even if `priorityMax` is lower.
+ * The limit on the priority fee is at least this multiple of the base fee, even if `priorityMax` is
+ * lower.
  */
 const priorityFactor = 2n;
 
@@ -83,8 +84,8 @@ const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
   max(baseFee * priorityFactor, priorityMax);
 
 /**
- * The offered fee includes twice the base fee. The offer lasts for about six full blocks, because
- * each block raises the base fee by an eighth.
+ * The offered fee includes twice the base fee. The offer remains sufficient for about six full
+ * blocks, because each full block raises the base fee by an eighth.
  */
 const baseFeeHeadroom = 2n;
 

@@ -30,7 +30,7 @@ import { openExecutorClient, returnsFinder } from "../client.ts";
 const { world, store } = await prepare({ tickMs: 150 });
 const ownId = 31_338;
 const own = await startWorld(ownId);
-/** A false transfer that one endpoint of the other chain reports. */
+/** A transfer that never happened, although one endpoint of the other chain reports it. */
 let lie: { to: Hex; amount: bigint } | undefined;
 const liar = await startProxy(world.rpcUrl, async ({ method, params }, answer) => {
   if (method !== "eth_getLogs" || !lie) return answer;

@@ -1,7 +1,7 @@
-// Finds transactions of our keys that are missing in the database. To "adopt" a transaction is to
-// save it, so that it is charged like others. Without this search, the executor could spend a
-// budget twice after a restore from a backup. Each signature is verified. A quorum of endpoints
-// must show that the transaction used the nonce.
+// Finds transactions of the executor's keys that are missing in the database. To "adopt" such a
+// transaction is to save it, so that it is charged like other transactions. Without this search,
+// the executor could spend a budget twice after a restore from a backup. Each signature is
+// verified. A quorum of endpoints must show that the transaction used the nonce.
 
 import {
   batchSelector,
@@ -357,7 +357,7 @@ async function adopt(
   updates: readonly JobUpdate[],
 ): Promise<void> {
   await parts.ledger.adoptPurpose(fence, purpose, signed, updates);
-  // This counts as a broadcast, because the nodes already have the transaction.
+  // The adoption counts as a broadcast, because the nodes already have the transaction.
   memory.sending.sentMs.set(signed.hash, parts.clock());
   parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash: signed.hash });
 }

@@ -119,9 +119,9 @@ async function postponeFailed(
 }
 
 /**
- * Finds the addresses that another executor executed or recovered first. After our failed
- * execution, such an address has code. After our successful recovery, the receipt has no event for
- * such an address.
+ * Finds the addresses that another executor executed or recovered first. After a failed execution
+ * by this executor, such an address has code. After a successful recovery by this executor, the
+ * receipt has no event for such an address.
  */
 function findOvertaken(
   { kind, addresses }: Purpose,

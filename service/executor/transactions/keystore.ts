@@ -123,8 +123,8 @@ function derive(password: string, { n, r, p, dklen, salt }: Keystore["kdfparams"
     const options = { N: n, r, p, maxmem: 256 * n * r };
     return scryptSync(password, bytes(salt), dklen, options);
   } catch {
-    // Node accepts only parameters that RFC 7914 allows. Some libraries write keystores with other
-    // parameters, for example n = 262144 and r = 1.
+    // Node.js accepts only parameters that RFC 7914 allows. Some libraries write keystores with
+    // other parameters, for example n = 262144 and r = 1.
     throw new Error(
       `EXECUTOR_KEYSTORE uses scrypt with n ${n}, r ${r}, p ${p}, which Node does not ` +
         "support; expected a keystore from geth or Foundry, with r 8",
@@ -140,7 +140,7 @@ function parse(text: string): Keystore {
     if (cipher === "aes-128-ctr" && kdf === "scrypt") return crypto;
     found = `${algorithmName(kdf)} and ${algorithmName(cipher)}`;
   } catch {
-    // The file is not quoted, because it can be a different secret.
+    // The error does not quote the file, because the file can contain a different secret.
   }
   throw new Error(
     "EXECUTOR_KEYSTORE is not a version 3 keystore with scrypt and aes-128-ctr; " +
@@ -148,6 +148,6 @@ function parse(text: string): Keystore {
   );
 }
 
-/** Quotes the name of an algorithm, which is short. Longer text could be a secret. */
+/** Quotes a short text, such as the name of an algorithm. A longer text could be a secret. */
 const algorithmName = (found: unknown) =>
   typeof found === "string" && /^[\w-]{1,20}$/.test(found) ? `"${found}"` : "no name";

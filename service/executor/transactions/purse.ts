@@ -56,7 +56,7 @@ export type Purse = {
   reserved: bigint;
 };
 
-/** Reserves `wei` for a transaction that the key has just sent, or plans in a dry run. */
+/** Reserves `wei` for a transaction that the key has just sent, or that a dry run plans. */
 export function reserve(purse: Purse, wei: bigint): void {
   purse.reserved += wei;
 }
@@ -67,7 +67,7 @@ export function reserve(purse: Purse, wei: bigint): void {
  * send. A balance that is too high does no harm, because a rejected transaction costs nothing. If
  * any key has a high enough `balanceSure`, only such keys send. Operators see `balanceSure`.
  *
- * Keeps the fee per byte in `memory.prices` for the next reads (money/data-fee.ts).
+ * Keeps the fee per byte in `memory.prices` for the next reads (money/fees.ts).
  */
 export async function readPurse(
   pass: Pass<PurseMemory>,

@@ -1,6 +1,6 @@
-// Finds what a mined transaction did: the receipt that a quorum of endpoints agrees on, the outcome
-// and the tips of each address, and the gas that each address of a batch used, from traces or from
-// the items' estimates.
+// Finds the results of a mined transaction: the receipt that a quorum of endpoints agrees on, and
+// the outcome and the tips of each address. Also finds the gas that each address of a batch used,
+// from traces or from the items' estimates.
 
 import { gasMargin, type Hex } from "executable-address";
 import { decodeFactoryEvent, transferOf } from "executable-address/status";

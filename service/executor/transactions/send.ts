@@ -77,7 +77,7 @@ export type Order = {
 };
 
 /**
- * Signs, stores, and broadcasts a transaction. The caller must check {@link canAfford} first.
+ * Signs, stores, and broadcasts a transaction. The caller must check `canAfford` (purse.ts) first.
  *
  * @throws {SignerFailed} before anything is stored
  */
@@ -161,7 +161,7 @@ export class SignerFailed extends Error {
   override name = "SignerFailed";
 }
 
-/** After a key fails to sign, it is not used for this time. */
+/** After a key fails to sign, the executor does not use the key for this time. */
 const signerRestMs = 15_000;
 
 export const isResting = ({ parts, memory, signer }: SendPass): boolean =>

@@ -183,9 +183,9 @@ const isHopeless = ({ memory, nowSeconds }: KeyPass, { id }: Purpose): boolean =
 
 /**
  * Returns whether the newest transaction of `purpose` may have to be replaced. A transaction is
- * stuck if, for `hopelessSeconds`, nodes have rejected it because of its size. A transaction is
- * also stuck if it is overdue, or if nodes rejected its fee as too low. This second rule applies
- * only if the transaction was signed before the newest block.
+ * stuck if, for `hopelessSeconds`, nodes have rejected it because of its size. A transaction that
+ * was signed before the newest block is also stuck if it is overdue, or if nodes rejected its fee
+ * as too low.
  */
 function isStuck(pass: KeyPass, purpose: Purpose): boolean {
   const { memory, view } = pass;
@@ -203,8 +203,8 @@ function isOverdue({ parts, view, nowSeconds }: KeyPass, purpose: Purpose): bool
 
 /**
  * Returns whether the suggested fee is now higher than the fee of the newest transaction. If nodes
- * reject a transaction as too cheap, the executor ignores this unless the suggested fee has risen.
- * Without this rule, nodes could make the executor raise its fee in each block.
+ * reject a transaction as too cheap, the executor ignores the rejection unless the suggested fee
+ * has risen. Without this rule, nodes could make the executor raise its fee in each block.
  */
 function isOutpriced({ transactions }: Purpose, { suggested }: Purse): boolean {
   const { fee } = transactions.at(-1)!;

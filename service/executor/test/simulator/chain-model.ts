@@ -197,8 +197,9 @@ type Filling = {
 };
 
 /**
- * Mines a block. The block contains the actions of others, and then the executor's transactions,
- * sorted by key and nonce. Transactions that offer less than the base fee are not mined.
+ * Mines a block. The block contains the actions of other accounts, and then the executor's
+ * transactions, sorted by key and nonce. Transactions that offer less than the base fee are not
+ * mined.
  */
 function nextBlock(parent: Block, filling: Filling): Block {
   const { deeds, pool, byTerms, env, baseFee, forks, rules } = filling;

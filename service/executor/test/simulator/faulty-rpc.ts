@@ -83,7 +83,7 @@ type World = { chain: ChainModel; scheduler: Scheduler; random: Random; weather:
 type Spell = { fault: Fault; untilMs: number; lag: number };
 
 /**
- * @param mayLie whether this endpoint can return wrong answers. At most one endpoint may do this,
+ * @param mayLie whether this endpoint can return wrong answers. At most one endpoint may be wrong,
  *   because two wrong endpoints can form a quorum
  */
 export function faultyRpc(name: string, world: World, mayLie: boolean): Endpoint {

@@ -7,10 +7,10 @@ import { simulate } from "./simulate.ts";
 
 /**
  * `npm test` runs one seed of each kind. `npm run test:long` runs 1,000 seeds with wrong answers
- * and 200 seeds of every other kind. It also runs seeds that failed before. SEEDS=m runs m
- * consecutive seeds of each kind. The first seed is the value of SEED, or 1 by default. SEED=n
- * without SEEDS runs one seed. A simulation takes a third of a second. A simulation with wrong
- * answers is compared with up to twelve simulations with correct answers.
+ * and 200 seeds of every other kind. `npm run test:long` also runs seeds that failed before.
+ * SEEDS=m runs m consecutive seeds of each kind. The first seed is the value of SEED, or 1 by
+ * default. SEED=n without SEEDS runs one seed. A simulation takes a third of a second. A simulation
+ * with wrong answers is compared with up to twelve simulations with correct answers.
  */
 const { SEED, SEEDS } = process.env;
 const first = Number(SEED ?? 1);

@@ -26,7 +26,10 @@ export type Width = {
   isSteady: boolean;
   /** Whether another program uses one nonce of the executor's key. */
   isShared: boolean;
-  /** Payments arrive at multiples of this time, so that several share a block and form batches. */
+  /**
+   * Payments arrive at multiples of this time, so that several payments share a block and form
+   * batches.
+   */
   paySeconds: number;
 };
 

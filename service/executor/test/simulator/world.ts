@@ -318,7 +318,7 @@ function schedulePayments(
 }
 
 /**
- * Does the observer's work: once the block `due_block` is mined, marks its addresses as observed.
+ * Does the observer's work: marks each address as observed after the block `due_block` is mined.
  */
 function scheduleObserver({ db, chain }: Pick<World, "db" | "chain">, scheduler: Scheduler): void {
   const observe = async () => {
