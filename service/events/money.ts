@@ -136,8 +136,8 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
 const stepsMax = 80;
 
 /**
- * Adds the requested amounts of up to 8,000 addresses that are not in the sums yet. Skips addresses
- * that are younger than 15 s.
+ * Adds the requested amounts of addresses that are not in the sums yet, in at most {@link stepsMax}
+ * steps. Skips addresses that are younger than `settleMs`.
  *
  * @returns true if there may be more addresses
  */
@@ -245,7 +245,7 @@ const pacedEvents = 1_000;
 
 /**
  * Returns the median times from creation to payment and from payment to execution, in milliseconds.
- * A median is null if the newest 1,000 events contain no such payment or execution.
+ * A median is null if the newest {@link pacedEvents} events contain no such payment or execution.
  */
 export async function readPace(db: Kysely<Tables>, accountId: string) {
   // Limits the number of rows, instead of the range of positions. For a range, PostgreSQL would

@@ -21,9 +21,9 @@ export type OpenSearch = {
 export const newOpenSearch: OpenSearch = { closedUpTo: 0, expiredSeconds: 0, areAllClosed: false };
 
 /**
- * Continues the search from `last`. Stops at the first open record, or after 1,000 records. If
- * `expiredSeconds` is less than the value in `last`, records that counted as expired can count as
- * open again. The search then begins at the first record.
+ * Continues the search from `last`. Stops at the first open record, or after `statementRows.walked`
+ * records. If `expiredSeconds` is less than the value in `last`, records that counted as expired
+ * can count as open again. The search then begins at the first record.
  *
  * @param expiredSeconds a time in Unix seconds; records that expire at this time or earlier count
  *   as expired

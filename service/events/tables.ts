@@ -110,8 +110,8 @@ declare module "../store/tables.ts" {
     /** The position of each account's newest event. */
     event_positions: { account_id: string; position: number };
     /**
-     * The events of the last 30 days. `id` is `evt_` and 32 hex digits. `body` is the JSON that
-     * webhooks deliver.
+     * The events that are not older than `eventRetentionMs`. `id` is `evt_` and 32 hex digits.
+     * `body` is the JSON that webhooks deliver.
      */
     events: {
       account_id: string;

@@ -166,15 +166,15 @@ export function parseJsonBody(
 }
 
 /**
- * The maximum number of fields in a body. An intent has 7 fields and at most 32 calls with 3 fields
- * each. Parsing and reporting a huge number of fields would delay other requests.
+ * The maximum number of fields in a body. An intent has 7 fields and at most `callsMax` calls with 3
+ * fields each. Parsing and reporting a huge number of fields would delay other requests.
  */
 export const membersMax = 200;
 
 /**
  * The maximum number of commas and opening brackets in a body. Like {@link membersMax}, this
- * maximum limits how long the service parses a body. An intent's terms have at most 24,576 bytes.
- * Each argument takes at least 32 bytes, so an intent has at most 768 arguments.
+ * maximum limits how long the service parses a body. An intent's terms have at most `termsBytesMax`
+ * bytes. Each argument takes at least 32 bytes, so an intent has at most `argsMax` arguments.
  */
 export const marksMax = 2_000;
 

@@ -201,7 +201,8 @@ export type RequestedTokens = { tokens: Hex[]; seq: number; isEnd: boolean };
 
 /**
  * Finds the tokens that are requested by intents on the chain. The tokens are in lowercase. Reads
- * at most 1,000 records after `seq`. Skips intents that expire at `expiredSeconds` or earlier.
+ * at most `statementRows.walked` records after `seq`. Skips intents that expire at `expiredSeconds`
+ * or earlier.
  */
 export async function findRequestedTokens(
   db: Kysely<Tables>,

@@ -35,7 +35,7 @@ type OldRows = {
 /**
  * Deletes old rows in small groups, so that other statements do not wait long.
  *
- * @returns the number of deleted rows, at most 10,000
+ * @returns the number of deleted rows, at most {@link rowsMax}
  */
 export async function prune({ find, remove }: OldRows): Promise<number> {
   for (let gone = 0; ; ) {

@@ -25,13 +25,12 @@ export type Send = (url: string, headers: Record<string, string>, body: string) 
 const answerBytesMax = 64 * 1024;
 const storedBytesMax = 1024;
 
-/**
- * Returns a function that sends a request, and whose promise never rejects.
- *
- * @param timeoutMs the maximum total time to resolve the host name, connect, and read the response
- */
+/** The maximum total time to resolve the host name, connect, and read the response. */
+export const deliveryTimeoutMs = 5_000;
+
+/** Returns a function that sends a request, and whose promise never rejects. */
 export const sender =
-  (targets: Targets, timeoutMs = 5_000): Send =>
+  (targets: Targets, timeoutMs = deliveryTimeoutMs): Send =>
   async (url, headers, body) => {
     const startedAtMs = performance.now();
     const latencyMs = () => Math.round(performance.now() - startedAtMs);

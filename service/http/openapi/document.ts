@@ -7,6 +7,7 @@ import { testEvent } from "executable-address/shapes";
 import { type EventType, eventTypes } from "executable-address/webhook";
 import { daySeconds } from "../../flow/days.ts";
 import { apiPrefix } from "../../store/record.ts";
+import { deliveryTimeoutMs } from "../../webhooks/send.ts";
 import { hexPattern } from "../input.ts";
 import { defaultLimits } from "../limits.ts";
 import type { Schema } from "./comments.ts";
@@ -304,7 +305,7 @@ function describeWebhook(type: string, summary: string, schema: Schema, example:
         "2XX": {
           description:
             "The delivery succeeded. After any other status except 410, or without a response " +
-            "within 5 seconds, the service retries.",
+            `within ${deliveryTimeoutMs / 1_000} seconds, the service retries.`,
         },
         "410": { description: "The service disables the endpoint and stops sending to it." },
       },
