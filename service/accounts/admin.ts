@@ -7,10 +7,17 @@ import type { Command, CommandContext, Given } from "../admin/command.ts";
 import { toIso, toIsoOrNull } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, findCredentials, isEmail } from "./account.ts";
-import { addApiKey, listApiKeys, revokeApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
+import {
+  addApiKey,
+  listApiKeys,
+  type NewApiKey,
+  newKeyInput,
+  revokeApiKey,
+  rotateApiKey,
+  wholeKey,
+} from "./api-keys.ts";
 import type { Actor } from "./audit.ts";
 import { allowReferences, bindClientId, rotateClientId } from "./client-ids.ts";
-import { type Scope, scopes } from "./credentials.ts";
 import { confirmName, findName, isPlainName, plainNames } from "./names.ts";
 import { listOrigins, setOrigins } from "./origins/origin-list.ts";
 import { rotateReferenceKey } from "./reference-keys.ts";
@@ -231,14 +238,14 @@ function requirePlain(name: string | undefined): void {
   throw new Error(`--name: expected ${plainNames}, found ${JSON.stringify(name)}`);
 }
 
-function parseNewKey({ name, expires }: Given["options"], rest: string[]) {
-  const unknown = rest.find((scope) => !scopes.includes(scope as Scope));
-  if (unknown !== undefined)
-    throw new Error(`unknown scope ${unknown}; expected ${scopes.join(", ")}`);
-  requirePlain(name);
-  const expiresAtMs = expires === undefined ? null : Date.parse(expires);
-  const chosen = rest.length > 0 ? (rest as Scope[]) : wholeKey.scopes;
-  return { name: name ?? wholeKey.name, scopes: [...new Set(chosen)], expiresAtMs };
+/** @throws if an argument is invalid; the error names the option */
+function parseNewKey({ name, expires }: Given["options"], rest: string[]): NewApiKey {
+  const given = { name, expiresAt: expires, scopes: rest.length > 0 ? rest : undefined };
+  const parsed = newKeyInput.safeParse(given, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const { path, message, input } = parsed.error.issues[0]!;
+  const argument = { name: "--name", expiresAt: "--expires" }[String(path[0])] ?? "SCOPE";
+  throw new Error(`${argument}: ${message}, found ${JSON.stringify(input)}`);
 }
 
 /**

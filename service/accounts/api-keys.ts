@@ -6,7 +6,8 @@
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
-import { toIso } from "../flow/days.ts";
+import { z } from "zod";
+import { timeInput, toIso } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, audited } from "./audit.ts";
 import {
@@ -17,6 +18,7 @@ import {
   type Scope,
   scopes,
 } from "./credentials.ts";
+import { isPlainName, plainNames } from "./names.ts";
 
 /**
  * The maximum number of API keys per account. Each key has a number from 1 to this maximum. A
@@ -35,6 +37,25 @@ export type Made = { apiKey: string; prefix: string };
 
 /** The default settings of a new key: every scope, and no expiry. */
 export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null };
+
+/** Parses the settings of a new key, for the dashboard and for the operator's command. */
+export const newKeyInput = z
+  .strictObject({
+    name: z.string().refine(isPlainName, `expected ${plainNames}`).default(wholeKey.name),
+    scopes: z
+      .array(z.enum(scopes))
+      .min(1)
+      .max(scopes.length)
+      .default([...scopes]),
+    expiresAt: timeInput.nullable().default(null),
+  })
+  .transform(
+    ({ name, scopes, expiresAt }): NewApiKey => ({
+      name,
+      scopes: [...new Set(scopes)],
+      expiresAtMs: expiresAt,
+    }),
+  );
 
 /**
  * Adds an API key to the account.

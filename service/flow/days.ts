@@ -1,4 +1,6 @@
-// Converts times to days. Days and hours are in UTC, counted from the Unix epoch.
+// Converts times to days and texts. Days and hours are in UTC, counted from the Unix epoch.
+
+import { z } from "zod";
 
 export const hourSeconds = 3600;
 export const daySeconds = 24 * hourSeconds;
@@ -20,3 +22,10 @@ export function midnightAfter(seconds: number): number {
 
 /** Formats a day number as a date, such as `2026-11-22`. */
 export const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);
+
+const wantedTime = "expected a time with Z or a UTC offset, such as 2027-01-31T00:00:00Z";
+
+/** Converts an ISO 8601 time to Unix milliseconds. The time must end with a UTC offset or `Z`. */
+export const timeInput = z.iso
+  .datetime({ offset: true, error: wantedTime })
+  .transform((text) => Date.parse(text));

@@ -139,9 +139,6 @@ export const integerInput = (min: number, max: number) =>
     .pipe(z.int().min(min).max(max))
     .meta({ type: "integer", minimum: min, maximum: max });
 
-/** Converts an ISO 8601 time to Unix milliseconds. The time must end with a UTC offset or `Z`. */
-export const timeInput = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-
 /** Fastify's parser for application/json. */
 export function parseJsonBody(
   request: FastifyRequest,
@@ -166,8 +163,8 @@ export function parseJsonBody(
 }
 
 /**
- * The maximum number of fields in a body. An intent has 7 fields and at most `callsMax` calls with 3
- * fields each. Parsing and reporting a huge number of fields would delay other requests.
+ * The maximum number of fields in a body. An intent has 7 fields, and at most `callsMax` calls have
+ * 3 fields each. Parsing and reporting a huge number of fields would delay other requests.
  */
 export const membersMax = 200;
 

@@ -69,6 +69,8 @@ describe("the operator's commands for webhooks", () => {
       [{ from: until, until: from }, `--from ${until} --until ${from}`],
       [{ from: until, until }, `--from ${until} --until ${until}`],
       [{ from: "noon", until }, `--from noon --until ${until}`],
+      // Without a UTC offset, the time would depend on the time zone of the operator's machine.
+      [{ from: "2026-11-22T06:00", until }, `--from 2026-11-22T06:00 --until ${until}`],
       [{ event: "evt_1", from, until }, `--event evt_1 --from ${from} --until ${until}`],
       [{ event: "evt_1", until }, `--event evt_1 --until ${until}`],
     ] as const) {

@@ -5,7 +5,7 @@ import type { Command, CommandContext, Given } from "../admin/command.ts";
 import type { WhichEvents } from "../events/list.ts";
 import { confirmationsMax, listConfirmations, setConfirmations } from "../events/mark.ts";
 import { toIsoOrNull } from "../flow/days.ts";
-import { addTestDelivery, replay } from "./deliveries/enqueue.ts";
+import { addTestDelivery, replay, replayInput } from "./deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";
 import {
   addEndpoint,
@@ -135,10 +135,10 @@ const ofDeliveries: Command[] = [
 ];
 
 function parseReplayed({ event, from, until }: Given["options"]): WhichEvents {
-  if (event !== undefined && from === undefined && until === undefined) return { eventId: event };
-  const [fromMs, untilMs] = [Date.parse(from ?? ""), Date.parse(until ?? "")];
-  if (event === undefined && fromMs < untilMs) return { fromMs, untilMs };
   const given = Object.entries({ event, from, until }).filter(([, text]) => text !== undefined);
+  const input = given.map(([name, text]) => [name === "event" ? "eventId" : name, text]);
+  const parsed = replayInput.safeParse(Object.fromEntries(input));
+  if (parsed.success) return parsed.data;
   const found = given.map(([name, text]) => `--${name} ${text}`).join(" ") || "none of them";
   const wanted = "--event ID, or --from TIME and --until LATER_TIME (such as 2026-11-22T06:00:00Z)";
   throw new Error(`expected ${wanted}, found ${found}`);

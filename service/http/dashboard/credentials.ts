@@ -7,30 +7,19 @@ import { findCredentials } from "../../accounts/account.ts";
 import {
   addApiKey,
   apiKeysMax,
+  newKeyInput,
   revokeApiKey,
   rotateApiKey,
-  wholeKey,
 } from "../../accounts/api-keys.ts";
 import { allowReferences, bindClientId, rotateClientId } from "../../accounts/client-ids.ts";
-import { scopes } from "../../accounts/credentials.ts";
-import { isPlainName, plainNames } from "../../accounts/names.ts";
 import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { readActor, requireAccountId } from "../authorize/authorize.ts";
 import { Refusal } from "../errors.ts";
-import { parseInput, timeInput } from "../input.ts";
+import { parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Credentials, Made } from "./answers.ts";
 
-const newKeyInput = z.strictObject({
-  name: z.string().refine(isPlainName, `expected ${plainNames}`).default(wholeKey.name),
-  scopes: z
-    .array(z.enum(scopes))
-    .min(1)
-    .max(scopes.length)
-    .default([...scopes]),
-  expiresAt: timeInput.nullable().default(null),
-});
 /** Identifies an API key by its prefix, which the dashboard shows. */
 const apiKeyInput = z.strictObject({ prefix: z.string().max(100) });
 const boundInput = z.strictObject({ bound: z.boolean() });
@@ -72,9 +61,8 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
   });
 
   app.post("/credentials/api-key", async (request): Promise<Made<"apiKey">> => {
-    const { name, scopes, expiresAt } = parseInput(newKeyInput, request.body);
+    const input = parseInput(newKeyInput, request.body);
     const actor = readActor(request, parts);
-    const input = { name, scopes: [...new Set(scopes)], expiresAtMs: expiresAt };
     return unlessChanged(await addApiKey(db, requireAccountId(request), input, actor));
   });
 

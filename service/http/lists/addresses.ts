@@ -12,12 +12,12 @@ import {
   type ListedAddress,
   listAddresses,
 } from "../../events/list-addresses.ts";
-import { toIso, toIsoOrNull } from "../../flow/days.ts";
+import { timeInput, toIso, toIsoOrNull } from "../../flow/days.ts";
 import { recordPath } from "../../store/record.ts";
 import { apiKeyOnly } from "../authorize/authorize.ts";
 import { untrimmedMax } from "../create/reference.ts";
 import { foundText, Refusal } from "../errors.ts";
-import { addressDigits, addressOf, integerInput, parseQuery, timeInput } from "../input.ts";
+import { addressDigits, addressOf, integerInput, parseQuery } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { SearchInTurn } from "./turn.ts";

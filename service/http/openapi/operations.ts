@@ -30,7 +30,7 @@ import { describePolicy, policies } from "../../accounts/policies.ts";
 import { eventRetentionMs } from "../../events/list.ts";
 import { settleMs } from "../../events/list-addresses.ts";
 import { dayMs, hourMs } from "../../flow/days.ts";
-import { replaysMax } from "../../webhooks/deliveries/enqueue.ts";
+import { replayInput, replaysMax } from "../../webhooks/deliveries/enqueue.ts";
 import { deliveriesShown } from "../../webhooks/deliveries/list.ts";
 import { overlapMs } from "../../webhooks/sign.ts";
 import { createInput } from "../create/reference.ts";
@@ -39,7 +39,7 @@ import { listInput } from "../lists/addresses.ts";
 import { eventsInput } from "../lists/events.ts";
 import { proofInput } from "../proof/proof.ts";
 import { sentInput } from "../status/sent.ts";
-import { endpointInput, replayInput } from "../webhooks/webhooks.ts";
+import { endpointInput } from "../webhooks/webhooks.ts";
 import type { Headers, RefusalName } from "./responses.ts";
 
 type Method = "GET" | "POST" | "DELETE";

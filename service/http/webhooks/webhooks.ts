@@ -16,7 +16,7 @@ import { z } from "zod";
 import { policies } from "../../accounts/policies.ts";
 import { confirmationsMax, listConfirmations, setConfirmations } from "../../events/mark.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
-import { addTestDelivery, replay } from "../../webhooks/deliveries/enqueue.ts";
+import { addTestDelivery, replay, replayInput } from "../../webhooks/deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "../../webhooks/deliveries/list.ts";
 import {
   addEndpoint,
@@ -48,20 +48,6 @@ export const endpointInput = z.strictObject({
     .default([])
     .describe("The types of events to send. If empty or absent, all types are sent."),
 });
-
-/** A request to send events again: one event, or a time range. */
-export const replayInput = z.union([
-  z.strictObject({ eventId: z.string().max(100).describe("The ID of the event to send again.") }),
-  z
-    .strictObject({
-      from: z.iso.datetime({ offset: true }).describe("The start of the time range, inclusive."),
-      until: z.iso.datetime({ offset: true }).describe("The end of the time range, exclusive."),
-    })
-    .refine(({ from, until }) => Date.parse(from) < Date.parse(until), {
-      path: ["until"],
-      message: "expected a time after `from`",
-    }),
-]);
 
 const depthInput = z.strictObject({
   chainId: z.int().positive(),
@@ -193,11 +179,7 @@ const replaying =
   (parts: WebhookParts) =>
   async (request: FastifyRequest): Promise<TypeOf<typeof replayedShape>> => {
     const { id, accountId } = await requireEndpoint(request, parts);
-    const input = parseInput(replayInput, request.body);
-    const which =
-      "eventId" in input
-        ? input
-        : { fromMs: Date.parse(input.from), untilMs: Date.parse(input.until) };
+    const which = parseInput(replayInput, request.body);
     const { db } = parts.store;
     const { replayed, nextMs } = await replay(db, accountId, id, which, parts.now());
     return { replayed, next: toIsoOrNull(nextMs) };

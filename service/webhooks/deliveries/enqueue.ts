@@ -5,10 +5,11 @@
 import { deliveryIdPattern } from "executable-address/client/internal";
 import type { TestEvent } from "executable-address/webhook";
 import type { Insertable, Kysely, Transaction } from "kysely";
+import { z } from "zod";
 import { eventVersion } from "../../events/changes.ts";
 import { findEvents, type WhichEvents } from "../../events/list.ts";
 import { type NewEvent, newEventId } from "../../events/watches.ts";
-import { toIso } from "../../flow/days.ts";
+import { timeInput, toIso } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import { newId } from "../../flow/new-id.ts";
 import { statementRows } from "../../store/statement-rows.ts";
@@ -94,6 +95,25 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
     await transaction.insertInto("webhook_deliveries").values(some).execute();
   }
 }
+
+/** Parses a request to send events again: one event, or a time range. */
+export const replayInput = z
+  .union([
+    z.strictObject({ eventId: z.string().max(100).describe("The ID of the event to send again.") }),
+    z
+      .strictObject({
+        from: timeInput.describe("The start of the time range, inclusive."),
+        until: timeInput.describe("The end of the time range, exclusive."),
+      })
+      .refine(({ from, until }) => from < until, {
+        path: ["until"],
+        message: "expected a time after `from`",
+      }),
+  ])
+  .transform(
+    (input): WhichEvents =>
+      "eventId" in input ? input : { fromMs: input.from, untilMs: input.until },
+  );
 
 /**
  * Adds deliveries that send events again, with the same event IDs, oldest first. A replayed event
