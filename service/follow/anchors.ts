@@ -1,8 +1,8 @@
 // Stores the anchors of a chain, and determines from them the position from which a sweep reads
 // blocks. An anchor is the number and hash of a block. The service has read the chain's logs up to
-// this block. The newest 256 anchors are stored. After a reorganization, `settlePosition` finds the
-// newest anchor that is still in the chain. It also removes all data from later blocks. The scan
-// then continues a few blocks below this anchor.
+// this block. The newest `storedAnchorsMax` anchors are stored. After a reorganization,
+// `settlePosition` finds the newest anchor that is still in the chain. It also removes all data
+// from later blocks. The scan then continues a few blocks below this anchor.
 
 import type { Hex } from "executable-address";
 import { findFirstBlock } from "executable-address/status";
@@ -117,9 +117,9 @@ const deepReorgBlocks = 256;
 /** The position from which a sweep reads blocks. */
 export type Position = {
   /** The next block to read. */
-  next: number;
+  readonly next: number;
   /** The newest anchor's number. If there is no anchor, the number of the block before `next`. */
-  cursor: number;
+  readonly cursor: number;
 };
 
 /**

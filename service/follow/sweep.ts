@@ -62,8 +62,8 @@ export async function sweep(context: SweepContext): Promise<{ upTo: number; isOl
   await noteLinks(context);
   await noteRecipients(context);
   await noteDelisted(context);
-  const { aheadBlocks, ...position } = await settlePosition(context, target);
-  const { cursor } = position;
+  const { aheadBlocks, ...start } = await settlePosition(context, target);
+  const { cursor } = start;
   memory.sweepNumber++;
   if (!(await readTip(context, cursor, target))) return { upTo: cursor, isOld: false };
   const steps: Steps = {
@@ -76,8 +76,11 @@ export async function sweep(context: SweepContext): Promise<{ upTo: number; isOl
     // would then be wrong, and a new anchor could hide the reset.
     savesAnchors: aheadBlocks <= 0,
   };
+  let position: Position = start;
   for (let ranges = 0; ranges < tuning.rangesPerPass && position.next <= target; ranges++) {
-    if (!(await readNext(context, position, steps))) break;
+    const read = await readNext(context, position, steps);
+    position = read.position;
+    if (read.isOver) break;
   }
   forgetOldLogs(context, target);
   if (aheadBlocks <= 0 && position.cursor >= target) memory.readHead = view.head.hash;
@@ -88,12 +91,16 @@ export async function sweep(context: SweepContext): Promise<{ upTo: number; isOl
 type Steps = { target: number; count: number; savesAnchors: boolean };
 
 /**
- * Reads the next range of blocks, saves the payments in this range, and updates the position. If
- * the endpoints refuse the range, the next call requests a smaller range.
+ * Reads the next range of blocks, and saves the payments in this range. If the endpoints refuse the
+ * range, the next call requests a smaller range.
  *
- * @returns whether the sweep can continue
+ * @returns the new position; `isOver` is true if the sweep must end
  */
-async function readNext(context: SweepContext, position: Position, steps: Steps): Promise<boolean> {
+async function readNext(
+  context: SweepContext,
+  position: Position,
+  steps: Steps,
+): Promise<{ position: Position; isOver: boolean }> {
   const { target, count } = steps;
   const { next, cursor } = position;
   const range = { from: next, to: Math.min(target, next + computeRangeBlocks(context) - 1) };
@@ -101,32 +108,31 @@ async function readNext(context: SweepContext, position: Position, steps: Steps)
   const { shown, refusal } = reading;
   if (refusal && range.from < range.to) {
     await saveTransfers(context, undefined, shown, false);
-    return shrinkRange(context, reading, range);
+    return { position, isOver: !shrinkRange(context, reading, range) };
   }
   if (refusal && range.to <= cursor) {
     // An earlier sweep has already read this block.
-    position.next = range.to + 1;
-    return true;
+    return { position: { cursor, next: range.to + 1 }, isOver: false };
   }
-  if (refusal && !isGapDue(context, shown, range.to)) return false;
-  await movePast(context, position, steps, { range, shown, refused: refusal?.message });
-  return true;
+  if (refusal && !countRefusal(context, shown, range.to)) return { position, isOver: true };
+  const read = { range, shown, refused: refusal?.message };
+  return { position: await movePast(context, cursor, steps, read), isOver: false };
 }
 
 /**
- * Saves the transfers of a range and updates the position. Also saves an anchor if the rules at
+ * Saves the transfers of a range. Also saves an anchor if the rules at
  * {@link uncorroboratedBlocksMax} allow it.
  *
  * @param refused the error message of the refusal if the range is a gap; otherwise undefined
+ * @returns the position after the range
  */
 async function movePast(
   context: SweepContext,
-  position: Position,
+  cursor: number,
   { target, savesAnchors }: Steps,
   { range, shown, refused }: { range: Range; shown: Shown[]; refused: string | undefined },
-): Promise<void> {
+): Promise<Position> {
   const { memory } = context;
-  const { cursor } = position;
   if (refused !== undefined || shown.some(({ isHeavy }) => isHeavy)) memory.heavyBlock = range.to;
   const end = shown[0]?.end ?? (await readAnchor(context, range.to));
   const message = refused ?? (range.to > cursor ? explainNoQuorum(context) : undefined);
@@ -134,10 +140,9 @@ async function movePast(
   if (isGap) context.report({ kind: "gap", blockNumber: end.number, message });
   for (const { client } of shown) noteShown(context, client.name, range, end, cursor);
   const isDeep = isGap || range.to < target - uncorroboratedBlocksMax;
-  const anchor = isDeep ? end : await findAgreedAnchor(context, cursor);
+  const anchor = isDeep ? end : await settleAnchor(context, cursor);
   await saveTransfers(context, savesAnchors ? anchor : undefined, shown, isGap);
-  position.cursor = Math.max(cursor, anchor?.number ?? 0);
-  position.next = range.to + 1;
+  return { cursor: Math.max(cursor, anchor?.number ?? 0), next: range.to + 1 };
 }
 
 /**
@@ -178,7 +183,7 @@ async function readTip(context: SweepContext, cursor: number, target: number): P
  * The scan continues immediately if at least one endpoint returned the logs. It also continues
  * immediately if the preceding block's logs were refused in {@link refusalsMax} sweeps.
  */
-function isGapDue({ memory }: SweepContext, shown: readonly Shown[], number: number): boolean {
+function countRefusal({ memory }: SweepContext, shown: readonly Shown[], number: number): boolean {
   const before = memory.refused;
   const isAboveGap = before?.number === number - 1 && before.sweeps >= refusalsMax;
   const sweeps = isAboveGap ? refusalsMax : before?.number === number ? before.sweeps + 1 : 1;
@@ -209,12 +214,9 @@ function noteShown(
 
 /**
  * Returns the newest block up to which a quorum has returned all logs. Returns undefined if no such
- * block is above the cursor.
+ * block is above the cursor. Forgets the progress of endpoints whose block was replaced.
  */
-async function findAgreedAnchor(
-  context: SweepContext,
-  cursor: number,
-): Promise<Anchor | undefined> {
+async function settleAnchor(context: SweepContext, cursor: number): Promise<Anchor | undefined> {
   const { memory, view } = context;
   const newestFirst = [...memory.shown].toSorted(([, a], [, b]) => b.number - a.number);
   let count = 0;
