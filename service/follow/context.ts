@@ -3,8 +3,15 @@
 // it.
 
 import type { Hex } from "executable-address";
+import type { Kysely } from "kysely";
 import type { View } from "../chain/rpc/view.ts";
-import type { RequestedTokens } from "../store/find-records.ts";
+import type {
+  findCreated,
+  findOldestCreation,
+  findRequestedTokens,
+  matchAddresses,
+} from "../store/find-records.ts";
+import type { Dialect, Tables } from "../store/tables.ts";
 import type { Anchor, Payment } from "./payment.ts";
 
 export type FollowEvent =
@@ -29,22 +36,25 @@ export type FollowTuning = {
   recipientsMax: number;
 };
 
+/** The function `F` with its first arguments set. */
+type Bound<F, First extends unknown[]> = F extends (
+  ...all: [...First, ...infer Rest]
+) => infer Result
+  ? (...rest: Rest) => Result
+  : never;
+
 /**
  * Access to the database. A call fails if another process has the lease of the chain. A call can
  * commit several transactions, and the tables are consistent after each commit.
  */
 type FollowStore = {
-  /** Returns which of `addresses` have a record. */
-  matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;
-  /** Returns up to `limit` records after `seq`. If `seq` is 0, starts with the first record. */
-  findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
-  /**
-   * Reads the next records after `seq`. Returns the requested tokens of open records, in lowercase,
-   * and the last record's `seq`. `isEnd` is true if this is the chain's newest record.
-   */
-  findRequestedTokens(seq: number): Promise<RequestedTokens>;
-  /** Returns the time when the oldest record was created, in Unix seconds. */
-  findOldestCreation(): Promise<number | undefined>;
+  matchAddresses: Bound<typeof matchAddresses, [db: Kysely<Tables>, dialect: Dialect]>;
+  findCreated: Bound<typeof findCreated, [db: Kysely<Tables>]>;
+  findRequestedTokens: Bound<
+    typeof findRequestedTokens,
+    [db: Kysely<Tables>, chainId: number, expiredSeconds: number]
+  >;
+  findOldestCreation: Bound<typeof findOldestCreation, [db: Kysely<Tables>]>;
   /** Returns the newest anchor, or the newest anchor below block `before`. */
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
