@@ -5,10 +5,10 @@
 // - after each poll interval, because some work is due at a certain time
 //
 // In a process with an executor, the executor normally passes the newest blocks to this loop. If
-// this loop receives no block from the executor for two poll intervals, the loop requests the
-// newest block itself. The executor may be busy, or another process may have the chain's lease. The
-// executor also polls less often if no address is open (executor/decide-poll.ts). In a process
-// without an executor, the loop requests every block.
+// the executor passes no further block, the loop requests the newest block itself. `readNext` in
+// chain/rpc/heads.ts determines when. The executor may be busy, or another process may have the
+// chain's lease. The executor also polls less often if no address is open
+// (executor/decide-poll.ts). In a process without an executor, the loop requests every block.
 
 import { AsyncResource } from "node:async_hooks";
 import type { BlockReference } from "executable-address/status";

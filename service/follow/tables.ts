@@ -5,7 +5,7 @@ import type { TableStatement } from "../store/tables.ts";
 
 declare module "../store/tables.ts" {
   interface Tables {
-    /** The newest 256 anchors of each chain. */
+    /** The newest anchors of each chain, up to `storedAnchorsMax` (anchors.ts). */
     anchors: { chain_id: number; number: number; hash: string };
   }
 }

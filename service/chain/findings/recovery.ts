@@ -29,7 +29,7 @@ const noncesMin = 10_000;
 
 /**
  * @param code the code of `recovery` on the intent's chain
- * @param others the other chains; at most 16 are read
+ * @param others the other chains; at most {@link chainsMax} are read
  */
 export async function findRecoveryDoubts(
   { rpc, others = [] }: { rpc: ChainRpc; others?: readonly OtherChain[] | undefined },
