@@ -292,10 +292,11 @@ export function takeWilling({ all }: NetworkState): EndpointRecord[] {
 }
 
 /**
- * Returns the number of endpoints that have not answered for {@link outMs}. Reports each of these
- * endpoints once.
+ * Marks and reports, once, each endpoint that has not answered for {@link outMs}.
+ *
+ * @returns the number of these endpoints
  */
-export function countOut({ all, clock, report }: NetworkState): number {
+export function markOut({ all, clock, report }: NetworkState): number {
   for (const record of all.map(write)) {
     const { failingSinceMs, isOut } = record;
     if (isOut || failingSinceMs === undefined || clock() - failingSinceMs < outMs) continue;

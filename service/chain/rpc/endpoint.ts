@@ -114,7 +114,9 @@ async function askAll(
 ): Promise<Answer[]> {
   const { name, pace } = provider;
   const answers = new Array<Answer>(calls.length);
-  const open = calls.map((call, index): OpenCall => ({ call, index, attempts: 0 }));
+  let open: readonly OpenCall[] = calls.map(
+    (call, index): OpenCall => ({ call, index, attempts: 0 }),
+  );
   const untilMs = clock.now() + patienceMs;
   const lane = async () => {
     while (open.length > 0) {
@@ -127,16 +129,18 @@ async function askAll(
         await clock.sleep(pauseMs);
         continue;
       }
-      const { answered, left } = await sendBatch(provider, pace.take(open), timeoutMs);
+      const { taken, rest } = pace.take(open);
+      open = rest;
+      const { answered, left } = await sendBatch(provider, taken, timeoutMs);
       for (const { index, answer } of answered) answers[index] = answer;
-      open.push(...left);
+      open = [...open, ...left];
     }
   };
   const lanes = pace.callsMax() < fewCalls ? lanesMax : 1;
   try {
     await Promise.all(Array.from({ length: lanes }, lane));
   } catch (error) {
-    open.length = 0;
+    open = [];
     throw unavailable(name, error);
   }
   return answers;

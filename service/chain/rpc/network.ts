@@ -13,9 +13,9 @@ import type { Endpoint } from "./endpoint.ts";
 import {
   ask,
   contradict,
-  countOut,
   type EndpointRecord,
   type Inquiry,
+  markOut,
   type NetworkEvent,
   type NetworkState,
   openRecord,
@@ -108,9 +108,9 @@ async function openView(
   if (all.length === 0) {
     throw new ChainUnavailable(`no endpoint of chain ${state.chainId} responds with this chain ID`);
   }
-  const found = withoutLate(state, all);
+  const found = recordLate(state, all);
   reportForks(found, state.report);
-  const expected = state.all.length - countOut(state);
+  const expected = state.all.length - markOut(state);
   const quorum = quorumOf(expected);
   const head = await findAgreedHead(state, found, quorum);
   const order = orderFor(state, found, head);
@@ -120,8 +120,11 @@ async function openView(
 /** Returns how many of `count` endpoints or relays must agree. */
 export const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
-/** Removes endpoints that answered much later than a quorum of endpoints. */
-function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
+/**
+ * Records a failure of each endpoint that answered much later than a quorum of endpoints. Records
+ * that the others are healthy, and returns them.
+ */
+function recordLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   const enoughMs = times[quorumOf(state.all.length) - 1] ?? Number.POSITIVE_INFINITY;
   const lateMs = lateAfterMs(enoughMs);

@@ -14,7 +14,10 @@ export type Allowance = {
 };
 
 export type Pace = {
-  /** Returns how long to wait until the first calls of `open` can be sent. */
+  /**
+   * Returns how long to wait until the first calls of `open` can be sent. Learned limits that have
+   * expired do not count.
+   */
   pauseMs(open: readonly { call: Call }[]): number;
   /**
    * Returns whether the provider currently rate-limits any call in `open`. The rate limit lasts
@@ -22,8 +25,8 @@ export type Pace = {
    * the operator has configured does not count as a rate limit.
    */
   isThrottled(open: readonly { call: Call }[]): boolean;
-  /** Removes and returns the first calls in `open`, at least one, for the next request. */
-  take<Each extends { call: Call }>(open: Each[]): Each[];
+  /** Takes the first calls of `open`, at least one, for the next request. Counts them as sent. */
+  take<Each extends { call: Call }>(open: readonly Each[]): { taken: Each[]; rest: Each[] };
   /**
    * Records that the provider refused calls because of its rate limit.
    * @param method the only method to which the limit applies; all methods by default
@@ -51,7 +54,7 @@ const share = 0.7;
 const windowMs = 10_000;
 /** Each answered request increases the rate by this number of calls per second. */
 const growth = 1;
-const pauseMs = { default: 1000, max: 60_000 };
+const refusedPauseMs = { default: 1000, max: 60_000 };
 const forgottenAfterMs = 600_000;
 
 /** `method` is undefined if the limit applies to all methods together. */
@@ -108,17 +111,17 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
     take(open) {
       const rooms = limitsOf(open).map(roomOf);
       const callsMax = Math.max(1, Math.min(sizes.callsMax, ...rooms));
-      const taken = open.splice(0, countFitting(open, { ...sizes, callsMax }));
-      sent.add(taken);
-      return taken;
+      const count = countFitting(open, { ...sizes, callsMax });
+      sent.add(open.slice(0, count));
+      return { taken: open.slice(0, count), rest: open.slice(count) };
     },
-    limited(method, retryAfterMs = pauseMs.default) {
+    limited(method, retryAfterMs = refusedPauseMs.default) {
       refusals++;
       const limit = method === undefined ? all : (byMethod.get(method) ?? unlimited(method));
       if (method !== undefined) byMethod.set(method, limit);
       const average = sent.count(windowMs, method) / (windowMs / 1000);
       limit.perSecond = Math.min(limit.perSecond, Math.max(perSecondMin, average * share));
-      const untilMs = now() + Math.min(retryAfterMs, pauseMs.max);
+      const untilMs = now() + Math.min(retryAfterMs, refusedPauseMs.max);
       limit.pausedUntilMs = Math.max(limit.pausedUntilMs, untilMs);
       limit.isProbing = true;
     },
