@@ -90,7 +90,11 @@ const overReasons: Partial<Record<Simulation["state"], string>> = {
   recovered: "the address expired, and its money was returned",
 };
 
-type Run = { pairs: ReadPair[]; leftOut: number; measured: Measured; gasUsed: number | null };
+type Run = Required<Pick<Simulation, "gasUsed" | "scope">> & {
+  pairs: ReadPair[];
+  leftOut: number;
+  measured: Measured;
+};
 
 /**
  * Returns undefined if the node cannot run the simulation, for example because of its gas limit.
@@ -120,11 +124,14 @@ async function measure(
       `expected a simulation on ${wanted}, found chain ${of} at time ${timestamp}`,
     );
   }
-  return { pairs, leftOut, measured, gasUsed: found?.gasUsed ?? null };
+  const { gasUsed, scope } = found
+    ? { gasUsed: found.gasUsed, scope: "transfers" as const }
+    : { gasUsed: null, scope: "intent" as const };
+  return { pairs, leftOut, measured, gasUsed, scope };
 }
 
 function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial<Simulation> {
-  const { measured, pairs, leftOut, gasUsed } = run;
+  const { measured, pairs, leftOut, gasUsed, scope } = run;
   const { answer, gas, succeeded } = measured;
   if (!succeeded) {
     // A call receives at most 63/64 of the remaining gas (EIP-150).
@@ -148,7 +155,6 @@ function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial
       changes.push({ account, roles, token, symbol, decimals, change: String(after - before) });
     }
   });
-  const scope = gasUsed === null ? "intent" : "transfers";
   return { outcome: "succeeds", gasUsed, changes, scope, unmeasured };
 }
 
