@@ -10,7 +10,8 @@ import { after, describe, test } from "node:test";
 import { factoryAddress } from "executable-address-contracts";
 import { anvilChain, anvilKeys, startAnvil } from "executable-address-contracts/anvil";
 import { createPublicClient, type Hex, http } from "viem";
-import { bring, readBringKey } from "./bring.ts";
+import { startProxy } from "../testing/executor/rpc-proxy.ts";
+import { bring, estimateBring, readBringKey } from "./bring.ts";
 import { missingPeriphery } from "./check.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
@@ -34,6 +35,20 @@ const was = ({ deployer, factory, periphery }: Awaited<ReturnType<typeof bring>>
   factory.was,
   ...new Set(Object.values(periphery).map((each) => each.was)),
 ];
+
+test("names the contract whose gas the node refuses to estimate", async () => {
+  const refusing = await startProxy(withDeployer.rpcUrl, ({ method }, answer) =>
+    method === "eth_estimateGas"
+      ? { ...answer, result: undefined, error: { code: -32_000, message: "no estimates here" } }
+      : answer,
+  );
+  const reader = createPublicClient({ chain: anvilChain, transport: http(refusing.url) });
+  const payer = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+  const estimate = estimateBring(reader, openChainRpc([refusing.url]), payer);
+  const message = "the gas for deploying factory cannot be estimated: no estimates here";
+  await assert.rejects(estimate, { message });
+  await refusing.stop();
+});
 
 describe("`chain bring`", () => {
   test("refuses a chain that does not support the MCOPY instruction", async () => {
