@@ -5,6 +5,7 @@ import {Intent, IPaymentFactory} from "./IPaymentFactory.sol";
 import {IERC20, Vault} from "./Vault.sol";
 
 /// @notice Creates vaults and calls them. The interface defines what each function promises.
+/// @dev Emits events after external calls on purpose: an event reports only observed results.
 contract PaymentFactory is IPaymentFactory, Vault {
     uint256 private constant TERMS_BYTES_MAX = 24_576;
     /// @dev The seven words at the start of an intent: everything except the calls themselves.
