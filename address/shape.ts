@@ -49,7 +49,8 @@ export type ImmutableShape<S extends Shape> = Shape<Immutable<TypeOf<S>>>;
 /** `T` with every field and list read-only. */
 type Immutable<T> = T extends object ? { readonly [Name in keyof T]: Immutable<T[Name]> } : T;
 
-/** The code of a kind, such as a kind of finding or mistake. New codes can be added. */
+// The code of a kind, such as a kind of finding or mistake. New codes can be added. It has no doc
+// comment, because each constant of this file with a doc comment is in the OpenAPI document.
 export const codePattern = /^[a-z0-9_]{1,64}$/;
 
 export const object = <const F extends Fields>(properties: F): ObjectShape<F> => ({

@@ -57,8 +57,8 @@ const exported: Record<string, string> = {
     verifyReference`,
   "executable-address/shapes": `
     address addressPage addressProof addressRecord addressStatus among argsMax attempt
-    balanceChange blockReference call callsMax chain chainId chainList check count createdBy
-    delivery deliveryPage depth describeLength describeMisfit either endpoint endpointPage
+    balanceChange blockReference call callsMax chain chainId chainList check codePattern count
+    createdBy delivery deliveryPage depth describeLength describeMisfit either endpoint endpointPage
     eventData eventPage eventType execution executorProgress finding fits flag hash immutable
     integer intent list listedAddress matching mistakes moneyReturn
     newEndpoint newSecret note object orNull outcomeProof path payment paymentKinds paymentNews
