@@ -38,8 +38,9 @@ const uncorroboratedBlocksMax = 256;
  */
 const tipBlocksMax = 32;
 /**
- * Endpoints are behind if their newest block is below the newest anchor by at most this number of
- * blocks. If the difference is larger, the chain was reset or the anchor was wrong.
+ * The maximum number of blocks that the endpoints' newest block can be below the newest anchor
+ * while the endpoints count as behind. If the difference is larger, the chain was reset or the
+ * anchor was wrong.
  */
 const lagBlocksMax = 64;
 /**

@@ -164,7 +164,7 @@ async function wait<Result>(
       why =
         head.number === first.number
           ? `the chain has no block after ${head.number}`
-          : `too few endpoints return the receipt in blocks ${first.number + 1} to ${head.number}`;
+          : `too few endpoints returned the receipt while the chain reached block ${head.number}`;
     } catch (error) {
       const isRefused = error instanceof CallRefused;
       if (!isRefused && !(error instanceof ChainUnavailable)) throw error;

@@ -143,7 +143,8 @@ const isWithinShare = (load: number, free: number) => load < free * shareOfFree;
  * hundred accounts could overload the slow lane. Their endpoints would respond quickly until they
  * are in the fast lane, and then hang. All their requests would then move to the slow lane, so slow
  * and new endpoints would wait more than 3 s (lanes.test.ts, "if others switch lanes freely").
- * Moved requests occupy slots, because nothing else would limit their number.
+ * A moved request occupies a slot of the slow lane. Otherwise, nothing would limit the number of
+ * moved requests.
  */
 const mayChangeLane = (slots: Slots, slow: InProgress, accountId: string, used: number) =>
   mayHaveMore(slots, slow, accountId, used);

@@ -272,7 +272,7 @@ describe("the summary of an intent", () => {
       values: { amount: "25 USDC", party: { address: other } },
     }));
 
-  test("other intents are summarized by the number of calls and contracts", () => {
+  test("an intent of an unknown kind is summarized by its numbers of calls and contracts", () => {
     assert.deepEqual(sum(approve("1"), { ...pay, target: shop }), {
       as: "sumCalls",
       values: { calls: "2", contracts: "2" },

@@ -140,7 +140,7 @@ export function openPace(now: () => number, perSecondMax = Number.POSITIVE_INFIN
   };
 }
 
-/** Returns how many of the first calls in `open` fit into one request. Returns at least 1. */
+/** Returns how many calls, from the start of `open`, fit into one request. Returns at least 1. */
 function countFitting(
   open: readonly { call: Call }[],
   { callsMax, bytesMax }: { callsMax: number; bytesMax: number },

@@ -252,7 +252,7 @@ describe("a status read by the service", () => {
     });
   }
 
-  test("continues in the next attempt if the node's limits interrupt it", async () => {
+  test("the read continues in the next attempt if the node's limits interrupt it", async () => {
     const record = await executed();
     await world.mine(100);
     const node = await startNode(world.rpcUrl, forgetful(narrow(2)));

@@ -104,7 +104,7 @@ describe("planGas", () => {
     assert.equal(plan(137_000, undefined), 137_000);
   });
 
-  test("returns enough gas for the simulation's limit if the work depends on the gas", () => {
+  test("gives the calls the simulation's gas if their work depends on the gas", () => {
     assert.ok(plan(178_000, 1_042_285) * 1.375 * (63 / 64) > limit - 2);
   });
 

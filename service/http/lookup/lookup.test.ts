@@ -158,7 +158,7 @@ describe("GET /v1/address/{address}", () => {
     }
   });
 
-  test("accepts an address in uppercase or lowercase, even with a wrong checksum", async () => {
+  test("accepts an address in any letter case, even with a wrong checksum", async () => {
     const { address, body } = await created();
     const digits = address.slice(2);
     const flipped = [...digits].map((each) =>

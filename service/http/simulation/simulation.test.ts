@@ -32,7 +32,7 @@ describe("GET /v1/address/{address}/simulation", () => {
     await cut.close();
   });
 
-  test("returns 503 with the limit, and logs nothing, if the calls are used up", async () => {
+  test("returns 503 with the exceeded limit of calls to the chain, and logs nothing", async () => {
     const spent = await startApp({
       chains: chainsAt(world),
       limits: { simulationCallsPerMinute: 1 },

@@ -105,7 +105,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
   });
 
-  test("lists native coin and other listed tokens while the address is open", async () => {
+  test("lists native coin and tokens that the open address does not request", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     const chains = chainsAt(world);

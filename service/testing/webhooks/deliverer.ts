@@ -8,8 +8,8 @@ import { startDelivery } from "../../webhooks/deliver.ts";
 import { sender } from "../../webhooks/send.ts";
 
 const where = process.argv[2]!;
-// Opens the database without the server's lock, as an operator's command does. The test has already
-// opened the database as a server, and SQLite allows only one server.
+// Opens the database without the server's lock, as an operator's command does. The test already
+// holds this lock, and only one process at a time can hold the lock of an SQLite database.
 const store = await openStore(
   where.startsWith("postgres")
     ? { databaseUrl: where, dataDirectory: "" }

@@ -53,7 +53,7 @@ describe("an executor that is killed with `kill -9`", () => {
 
   for (const step of steps) {
     const times = rounds(1, 50);
-    test(`is killed at the step ${step} (${times} times)`, async () => {
+    test(`starts again after ${times} kills at the step ${step}`, async () => {
       for (let round = 0; round < times; round++) {
         const good = await world.newRecord();
         const bad = await world.newRecord({ reverts: true, amount: unit });

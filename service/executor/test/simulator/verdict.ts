@@ -43,7 +43,7 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
   const duplicate = (chain.wasDeep() ? [] : chain.blocks).flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
-        // If a reorganization has removed the payment, a recovery without money is not a fault.
+        // A recovery may return nothing if a reorganization has removed the payment.
         .filter((vault) => !chain.lost.has(vault))
         .filter((vault) => wasOurs(world, vault, block.number))
         .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),
