@@ -146,7 +146,7 @@ function callFor(
     const { target, value = "0", data = "0x" } = one;
     if (!target || !/^[0-9]+$/.test(value))
       throw new Misuse(
-        "rescue needs --target ADDRESS, and --value must be an integer in wei, found " +
+        "rescue needs --target ADDRESS, and --value must be wei in decimal digits, found " +
           `${describeValue(target)} and ${describeValue(value)}`,
       );
     const rescue = { target: target as Hex, value: BigInt(value), data: data as Hex };

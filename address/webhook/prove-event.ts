@@ -35,8 +35,9 @@ import type { AddressState, BlockReference, TokenAmount } from "../status/shape.
  *   intent's chain. This money does not pay the order.
  * - `returnedElsewhere`: the amounts that one transaction sent to `recovery` on another chain,
  *   `chainId`. The order is not affected.
- * - `held`: the current balance. A payment without a log, such as native coin, cannot be proved.
- *   `proveEvent` returns the balance instead.
+ * - `held`: the balance of the payment's token at the agreed block. An event names no transaction
+ *   for native coin and for payments from before the address was created, so these payments cannot
+ *   be proved.
  * - `notYet`: the fact is not on the chain yet, or its block has too few confirmations. Ask for
  *   another delivery of the event.
  * - `outdated`: the chain does not confirm the event, for example because the balance has changed

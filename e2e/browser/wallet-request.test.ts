@@ -163,7 +163,7 @@ describe("an open wallet request", () => {
     assert.equal(wallet.sent, undefined);
   });
 
-  test("causes a warning again after a reload", onlyLong, async () => {
+  test("causes a warning after a reload, until the payer dismisses it", onlyLong, async () => {
     const record = await start();
     await asks();
     await says("Confirm in your wallet: 25");

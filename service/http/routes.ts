@@ -126,5 +126,5 @@ const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyRe
 };
 
 function unreachable(): never {
-  throw new Error("rejected before the handler");
+  throw new Error("expected the onRequest hook to reject this method before the handler");
 }

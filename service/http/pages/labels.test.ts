@@ -85,7 +85,7 @@ describe("the label of the contract that requests the money", () => {
   });
 });
 
-test("the page gets the label of each contract that the calls target or pay", () => {
+test("`labelsOf` returns the labels of contracts that the calls target, pay, or approve", () => {
   for (const call of [pay(shop), approve(shop), transfer(shop)])
     assert.deepEqual(labelsOf({ chainId: 1, token, calls: [call] } as never, labels), {
       [shop]: "A Shop",
