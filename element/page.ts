@@ -19,7 +19,6 @@ export {
   type Standing,
   type WrongTokenNews,
 } from "./standing.ts";
-export { forget, recall, remember } from "./storage.ts";
 export { coinDecimals, coins, findKnownToken } from "./tokens.ts";
 export { openWalletFlow, type WalletFlow } from "./wallet/flow.ts";
 export {
@@ -29,6 +28,7 @@ export {
   type WalletProvider,
 } from "./wallet/provider.ts";
 export { type Order, type Step, sendPayment } from "./wallet/send.ts";
+export { forget, recall, remember } from "./wallet/storage.ts";
 export {
   findStoredPayment,
   forgetStoredPayment,

@@ -3,7 +3,7 @@
 // second tab could offer to pay again.
 
 import { type Hex, isAddress, isHash } from "executable-address";
-import { forget, recall, remember } from "../storage.ts";
+import { forget, recall, remember } from "./storage.ts";
 
 export type StoredPayment = {
   /** Missing until the wallet responds, or if the page was closed before that. */
