@@ -15,8 +15,27 @@ test("the log contains only the scheme, host, and port of a URL", () => {
     [`URL: https://rpc.example?key=${secret}\\n`, "URL: https://rpc.example\\n"],
     [`https://u:${secret}@a.example/b@c`, "https://a.example"],
     [`(http://127.0.0.1:8545/#${secret})`, "(http://127.0.0.1:8545)"],
+    [`https://u:a'${secret}@a.example/'${secret}(x)`, "https://a.example)"],
+    [`postgres://u:a\\\\${secret}@a.example:5432,b.example/d`, "postgres://a.example:5432"],
+    [`_https://u:${secret}/@a.example`, "_https://u"],
+    [
+      `http://[::1]:8545/${secret} http://münchen.example/${secret}`,
+      "http://[::1]:8545 http://münchen.example",
+    ],
+    [`\\"wss://a.example/\\"${secret}\\", then`, '\\"wss://a.example\\", then'],
   ];
   for (const [text, wanted] of cases) assert.equal(originsOnly(text), wanted);
+});
+
+test("the log processes long texts of a node in linear time", () => {
+  const millionOf = (text: string) => text.repeat(1_000_000 / text.length);
+  for (const text of ["a.", "a:/", '\\"', "https://", "(", "x"].map(millionOf)) {
+    const startedAt = process.cpuUsage();
+    originsOnly(`https://a.example/${text}`);
+    originsOnly(text);
+    const { user, system } = process.cpuUsage(startedAt);
+    assert.ok(user + system < 5_000_000, `${text.slice(0, 9)}: ${user + system} µs`);
+  }
 });
 
 test("an error is logged as JSON with its stack and causes, but without secrets", () => {
@@ -27,8 +46,9 @@ test("an error is logged as JSON with its stack and causes, but without secrets"
   log.error({ err: new Error(`HTTP request failed. URL: ${url}`, { cause }), url }, `at ${url}`);
   assert.equal(lines.length, 1);
   const { err } = JSON.parse(lines[0]!);
-  assert.match(err.message, /HTTP request failed. URL: https:\/\/rpc\.example/);
-  assert.ok(!lines[0]!.includes(`v2/${secret}`), lines[0]);
+  assert.match(err.message, /^HTTP request failed. URL: https:\/\/rpc\.example: fetch of /);
+  assert.match(err.stack, /caused by: Error: fetch of https:\/\/rpc\.example\n/);
+  assert.ok(!lines[0]!.includes(secret), lines[0]);
 });
 
 test("a process can exit even if the program that reads its log has exited", async () => {

@@ -4,15 +4,30 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DestinationStream, type Logger, pino } from "pino";
 
-/** Matches a URL in plain text or in a JSON string. */
-const urlPattern = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'`\\<>|(){}]+)/gi;
+/**
+ * Matches a URL in plain text or in a JSON string. A URL can contain quotes and backslashes, which
+ * have a backslash in a JSON string. The time is linear in the length of the text, because the
+ * length of the scheme is limited.
+ */
+const urlPattern = /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"\\]*(?:\\["\\][^\s"\\]*)*)/gi;
+
+/** Matches a host and a port. The host is a name, or an IPv6 address in brackets. */
+const hostPattern = /^(?:\[[\da-f:.]+\]|[\p{L}\p{N}._-]+)(?::\d+(?![\p{L}\p{N}]))?/iu;
 
 /** Returns `text` with each URL shortened to scheme, host, and port. */
 export const originsOnly = (text: string): string =>
   text.replace(urlPattern, (_, scheme: string, rest: string) => {
-    const authority = rest.split(/[/?#,]/, 1)[0] as string;
-    return `${scheme}${authority.slice(authority.lastIndexOf("@") + 1)}`;
+    const authority = rest.split(/[/?#]/, 1)[0] as string;
+    const host = authority.slice(authority.lastIndexOf("@") + 1);
+    return `${scheme}${hostPattern.exec(host)?.[0] ?? ""}${endOf(rest)}`;
   });
+
+/** Returns the punctuation after a URL, such as a closing parenthesis. */
+function endOf(rest: string): string {
+  let start = rest.length;
+  while (start > 0 && `\\"'\`)>},.:;`.includes(rest[start - 1] as string)) start--;
+  return rest.slice(start);
+}
 
 /** @param destination by default stdout */
 export function openLog(

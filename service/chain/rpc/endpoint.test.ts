@@ -139,6 +139,14 @@ describe("httpEndpoint", () => {
     assert.deepEqual(answers, [{ result: "a" }, { error }, { result: "c" }]);
   });
 
+  test("shortens the message of an error to 2,000 characters", async () => {
+    const error = { code: 3, message: "a.".repeat(500_000) };
+    answer = (batch) => (batch as Call[]).map(({ id }) => ({ id, error }));
+    const [answered] = await httpEndpoint("one", url, { timeoutMs: 60_000 }).ask(calls);
+    const shortened = { code: 3, message: "a.".repeat(1_000) };
+    assert.deepEqual(answered, { error: shortened });
+  });
+
   test("returns the answers in the order of the calls", async () => {
     answer = (batch) => (batch as Call[]).map(echo).reverse();
     const answers = await httpEndpoint("one", url, { timeoutMs: 60_000 }).ask(calls);

@@ -276,6 +276,9 @@ type Reply = { id: unknown; result: unknown; error: { code: number; message: str
 
 const missing: Answer = { error: { code: 0, message: "no answer" } };
 
+/** The rest of a longer error message of a node is ignored, because messages are logged. */
+const messageCharactersMax = 2_000;
+
 /** Some gateways return IDs as strings. */
 function readId(id: unknown): number | undefined {
   if (typeof id === "number") return id;
@@ -285,7 +288,8 @@ function readId(id: unknown): number | undefined {
 function readAnswer(item: Partial<Reply> | null | undefined): Answer | undefined {
   if (item?.error) {
     const { code, message, ...rest } = item.error;
-    return { error: { ...rest, code: Number(code), message: String(message) } };
+    const shortened = String(message).slice(0, messageCharactersMax);
+    return { error: { ...rest, code: Number(code), message: shortened } };
   }
   return item && "result" in item ? { result: item.result } : undefined;
 }
