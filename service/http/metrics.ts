@@ -37,6 +37,12 @@ export function createMetrics() {
       labelNames: ["route"],
       registers,
     }),
+    sharedLimits: new Counter({
+      name: "http_shared_limit_refusals_total",
+      help: "Requests refused with 503 because all clients together exceeded a limit for a chain",
+      labelNames: ["limit", "chain"],
+      registers,
+    }),
     createsAdmitted: new Gauge({
       name: "http_creates_admitted_max",
       help: "Maximum number of simultaneous create requests, adjusted to recent latencies",

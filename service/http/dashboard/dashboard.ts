@@ -38,6 +38,12 @@ declare module "fastify" {
   }
 }
 
+/**
+ * The maximum size of a body before sign-in. A stranger can send such bodies on many connections
+ * simultaneously, and the body of a sign-in is short.
+ */
+const signInBytesMax = 16 * 1024;
+
 type Work = { statuses: Statuses; intents: Intents; showPage: ShowPage };
 
 export function mountDashboard(
@@ -53,6 +59,9 @@ export function mountDashboard(
   app.register(
     async (scope) => {
       countAnswered(scope);
+      scope.addHook("onRoute", (route) => {
+        route.bodyLimit = signInBytesMax;
+      });
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.addHook("onRequest", ownWritesOnly(parts));

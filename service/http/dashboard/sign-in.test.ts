@@ -43,6 +43,13 @@ for (const [name, database] of Object.entries(databases)) {
     });
     after(() => service.close());
 
+    test("returns 413 `body_too_large` to a body above 16 KiB", once, async () => {
+      for (const path of ["sign-up/email", "sign-in/email", "sign-out", "reset-password"]) {
+        const login = { email: newEmail(), password: "x".repeat(16 * 1024) };
+        refuses(await openBrowser(service).post(`/auth/${path}`, login), 413, "body_too_large");
+      }
+    });
+
     test("returns 403 and no cookie to a request from another origin", once, async () => {
       const paths = ["sign-up/email", "sign-in/email", "sign-out", "change-password"];
       const origins = ["https://evil.example", "null", "", "http://127.0.0.1:8081"];

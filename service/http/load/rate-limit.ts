@@ -8,6 +8,7 @@ import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
 import { Refusal, retrySeconds } from "../errors.ts";
 import type { Limits } from "../limits.ts";
+import type { Metrics } from "../metrics.ts";
 
 /**
  * Counts a request against the limit `policy`.
@@ -73,19 +74,23 @@ export function overLimit(
  * @throws {CallsSpent} if the limit is exceeded
  */
 export async function takeShared(
-  limiter: Limiter,
+  { accounts, metrics }: SharedParts,
   policy: Policy,
   chainId: number,
   limit: string,
 ): Promise<void> {
-  const { admitted, retryMs } = await limiter.take(`${policy.name} ${chainId}`, policy);
-  if (!admitted) throw new CallsSpent(`expected at most ${limit}`, retryMs);
+  const { name } = policy;
+  const { admitted, retryMs } = await accounts.limiter.take(`${name} ${chainId}`, policy);
+  if (admitted) return;
+  metrics.sharedLimits.inc({ limit: name, chain: String(chainId) });
+  throw new CallsSpent(`expected at most ${limit}`, retryMs);
 }
 
-type MeteredParts = {
+type SharedParts = {
   accounts: { limiter: Limiter };
-  limits: Pick<Limits, "simulationCallsPerMinute">;
+  metrics: Pick<Metrics, "sharedLimits">;
 };
+type MeteredParts = SharedParts & { limits: Pick<Limits, "simulationCallsPerMinute"> };
 
 /**
  * Returns a chain's RPC client with a limit on calls per minute. All servers that share a
@@ -94,18 +99,18 @@ type MeteredParts = {
  * @param purpose the purpose of the calls; each purpose has its own limit
  */
 export function metered(
-  { accounts: { limiter }, limits }: MeteredParts,
+  parts: MeteredParts,
   { chainId, rpc }: { chainId: number; rpc: ChainRpc },
   purpose: "simulation" | "check" | "proof",
 ): ChainRpc {
-  const calls = limits.simulationCallsPerMinute;
+  const calls = parts.limits.simulationCallsPerMinute;
   const policy = perMinute(`${purpose}-calls`, calls);
   const limit = `${calls} RPC calls per minute for "${purpose}" on chain ${chainId}`;
   return {
     ...rpc,
     async request(method, params) {
       if (calls === 0) throw new CallsSpent(`expected at most ${limit}`, 60_000);
-      await takeShared(limiter, policy, chainId, limit);
+      await takeShared(parts, policy, chainId, limit);
       return rpc.request(method, params);
     },
   };

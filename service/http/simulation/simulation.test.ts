@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { startApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
+import { createMetrics } from "../metrics.ts";
 
 const { world, server, get: getPath, stop } = await serveWorld();
 after(stop);
@@ -33,9 +34,11 @@ describe("GET /v1/address/{address}/simulation", () => {
   });
 
   test("returns 503 with the exceeded limit of calls to the chain, and logs nothing", async () => {
+    const metrics = createMetrics();
     const spent = await startApp({
       chains: chainsAt(world),
       limits: { simulationCallsPerMinute: 1 },
+      metrics,
     });
     const { address } = await keepRecord(spent, await world.newRecord());
     const answer = await get(address, spent);
@@ -45,6 +48,10 @@ describe("GET /v1/address/{address}/simulation", () => {
     assert.match(message, limit);
     assert.equal(answer.headers["retry-after"], /try again in (\d+) s$/.exec(message)?.[1]);
     assert.deepEqual(spent.logged, []);
+    const counted = await metrics.registry.getSingleMetricAsString(
+      "http_shared_limit_refusals_total",
+    );
+    assert.match(counted, /\{limit="simulation-calls",chain="31337"\} 1/);
     await spent.close();
   });
 

@@ -90,7 +90,7 @@ export function sent(parts: Parts, statuses: Statuses): Route {
 
 /** Returns a function that reads the reported tokens, up to a rate limit for each chain. */
 function openFindMoney(parts: Parts) {
-  const { chains, factory, accounts } = parts;
+  const { chains, factory } = parts;
   const readerOf = perChain(parts, ({ chainId }) => {
     const chain = chains.find(chainId)!;
     return openSentReader(chainId, factory, openEndpoints(chain, chain.rpcUrls, { timeoutMs }));
@@ -99,7 +99,7 @@ function openFindMoney(parts: Parts) {
     const { chainId } = subject.intent;
     const onChain = internalPolicies.reportsOnChain;
     const limit = describePolicy(onChain, `reports for chain ${chainId}`);
-    await takeShared(accounts.limiter, onChain, chainId, limit);
+    await takeShared(parts, onChain, chainId, limit);
     return readerOf(chainId)(subject, toHex(terms), query);
   };
 }
