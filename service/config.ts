@@ -182,7 +182,7 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
   if (config.executorPollMs > pollMsMax) {
     faults.push(
       `EXECUTOR_POLL_MS is ${config.executorPollMs}; expected at most ${pollMsMax}, a third of ` +
-        "EXECUTOR_LEASE_SECONDS",
+        `EXECUTOR_LEASE_SECONDS, which is ${config.executorLeaseSeconds}`,
     );
   }
   return faults;
