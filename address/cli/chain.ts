@@ -132,6 +132,6 @@ export const compareBlocks = new ProofError(
 
 export const disputedPayments = new ProofError(
   "unproved",
-  "the nodes report different payments, or some report none: each listed payment is proven, but " +
-    "others may be missing; add nodes with --rpc",
+  "the nodes report different payments, or some report none or search only the newest blocks: " +
+    "each listed payment is proven, but others may be missing; add nodes with --rpc",
 );

@@ -40,13 +40,15 @@ const rangeBlocks = 9_000;
 /**
  * The largest payments up to `block`, with their proofs. `omitted` is the number of transactions
  * with payments that `payments` omits. `omitted` includes only transactions that are proved or that
- * a quorum of nodes reports. `disputed` is true if payments may be missing: a node failed, nodes
- * disagreed, or a payment was not proved.
+ * a quorum of nodes reports. Payments may be missing if `disputed` or `partial` is true. `disputed`
+ * means that a node failed, nodes disagreed, or a payment was not proved. `partial` means that a
+ * node refused to search all blocks, so only the newest {@link rangeBlocks} were searched.
  */
 export type PaymentsUpTo = {
   readonly payments: readonly PaymentProof[];
   readonly omitted: number;
   readonly disputed: boolean;
+  readonly partial: boolean;
   readonly block: BlockReference;
 };
 
@@ -72,7 +74,7 @@ export async function findPayments(
   const known = still?.block?.hash === since?.block.hash ? since : undefined;
   const before = known?.payments ?? [];
   const from = known ? known.block.number + 1 : 0;
-  const { reports, disputed } = await readReports(rpcs, record, from, agreed.number);
+  const { reports, disputed, partial } = await readReports(rpcs, record, from, agreed.number);
   // Selects the largest payments of each node's report, and not of all reports together. A node can
   // report large payments that do not exist, which could displace real ones.
   const candidates = distinct(reports.flatMap((report) => largest(report, readAmount)));
@@ -99,6 +101,7 @@ export async function findPayments(
     payments,
     omitted: (known?.omitted ?? 0) + before.length + seen.size - payments.length,
     disputed: disputed || unproved > 0,
+    partial: partial || (known?.partial ?? false),
     block: { number: agreed.number, hash: agreed.hash, timestamp: agreed.timestamp },
   };
 
@@ -128,7 +131,8 @@ async function readReports(rpcs: Rpcs, record: AddressRecord, from: number, to: 
   const answers = await Promise.allSettled(
     rpcs.map((rpc) => readPlaces(toRpc(rpc), record, from, to)),
   );
-  const reports = answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  const found = answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  const reports = found.map(({ places }) => places);
   if (reports.length === 0) {
     const reasons = answers.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
     const message = reasons.map((reason) => (reason as Error).message).join("; ");
@@ -140,7 +144,8 @@ async function readReports(rpcs: Rpcs, record: AddressRecord, from: number, to: 
       .sort()
       .join(),
   );
-  return { reports, disputed: reports.length < rpcs.length || new Set(texts).size > 1 };
+  const disputed = reports.length < rpcs.length || new Set(texts).size > 1;
+  return { reports, disputed, partial: found.some((each) => each.partial) };
 }
 
 const makeKey = ({ transactionHash, blockHash }: Place) => `${transactionHash} ${blockHash}`;
@@ -197,13 +202,15 @@ export function findPayment(
 }
 
 async function readPlaces(rpc: Rpc, record: AddressRecord, first: number, to: number) {
-  if (first > to) return [];
-  const filter = (from: number) => transferFilter(record, record.intent.token, from, to);
-  const logs = await rpc("eth_getLogs", [filter(first)]).catch((error: unknown) => {
+  if (first > to) return { places: [], partial: false };
+  let from = first;
+  const search = () => rpc("eth_getLogs", [transferFilter(record, record.intent.token, from, to)]);
+  const logs = await search().catch((error: unknown) => {
     if (!(error instanceof RpcError)) throw error;
-    return rpc("eth_getLogs", [filter(Math.max(first, to - rangeBlocks))]);
+    from = Math.max(first, to - rangeBlocks);
+    return search();
   });
-  return parsePlaces(logs, first, to);
+  return { places: parsePlaces(logs, first, to), partial: from > first };
 }
 
 const transferFilter = ({ address }: AddressRecord, token: Hex, from: number, to: number) => ({

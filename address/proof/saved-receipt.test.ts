@@ -13,7 +13,7 @@ import { toHex } from "../abi/hex.ts";
 import { factoryAddress, initCodePrefix } from "../deployment.ts";
 import { chooseKeccak } from "../keccak/keccak.ts";
 import { executedTopic } from "../status/factory-events.ts";
-import { httpRpc, type Rpc } from "../status/rpc.ts";
+import { httpRpc, type Rpc, RpcError } from "../status/rpc.ts";
 import { type Json, listHeaders } from "./build/fields.ts";
 import {
   agreeOnReceipt,
@@ -246,6 +246,31 @@ test("proof functions refuse an unknown option before they call a node", async (
       name: "TypeError",
       message: `confirmation: unknown option, expected one of ${gatherOptions}`,
     });
+});
+
+test("findPayments reports that nodes searched only the newest blocks", async () => {
+  const nodeWith =
+    (rangeMax: number): Rpc =>
+    async (method, params) => {
+      if (method === "eth_chainId") return "0x7a69";
+      const { fromBlock, toBlock } = params[0] as Json;
+      const range = Number(toBlock) - Number(fromBlock);
+      if (range > rangeMax) throw new RpcError(-32005, `the range exceeds ${rangeMax} blocks`);
+      return [];
+    };
+  const { record, proof } = receipts[0]!;
+  const block = { ...proof.block, chainId: proof.chainId, head: 20_000 };
+  const find = (number: number, rpcs: Rpc[]) =>
+    findPayments(record, { ...block, number }, { rpcs });
+  for (const [number, maxima, partial] of [
+    [20_000, [10_000, 10_000], true],
+    [20_000, [10_000, 30_000], true],
+    [20_000, [30_000, 30_000], false],
+    [9_000, [9_000, 9_000], false],
+  ] as const) {
+    const found = await find(number, maxima.map(nodeWith));
+    assert.deepEqual([found.partial, found.disputed], [partial, false]);
+  }
 });
 
 test("agreeOnReceipt throws if the nodes do not have the receipt's blocks", async () => {

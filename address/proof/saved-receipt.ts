@@ -26,7 +26,8 @@ export type SavedReceipt = {
   readonly proof: AddressProof;
   readonly payments: readonly PaymentProof[];
   /**
-   * True if payments may be missing: a node failed, nodes disagreed, or a payment was not proved.
+   * True if payments may be missing: a node failed or searched only the newest blocks, nodes
+   * disagreed, or a payment was not proved.
    */
   readonly paymentsDisputed?: true;
 };
@@ -43,8 +44,9 @@ export type ProvedReceipt = ProvedAddress & {
 
 /**
  * Reads a proof and the payments of `record` from nodes, and returns them as a receipt. Sets
- * `paymentsDisputed` if a node fails, the reports differ, or a reported payment cannot be proved.
- * If no node answers the requests for payment logs, the receipt lists no payments.
+ * `paymentsDisputed` if a node fails or searches only the newest blocks, the reports differ, or a
+ * reported payment cannot be proved. If no node answers the requests for payment logs, the receipt
+ * lists no payments.
  *
  * @throws {ProofError} the errors of `proveAddress`
  */
@@ -53,13 +55,15 @@ export async function makeReceipt(
   options: GatherOptions,
 ): Promise<SavedReceipt> {
   const { proof, agreed } = await proveAddress(record, options);
-  const { payments, disputed } = await findPayments(record, agreed, options).catch((error) => {
-    if (error instanceof ProofError) return { payments: [], disputed: true };
-    throw error;
-  });
+  const { payments, disputed, partial } = await findPayments(record, agreed, options).catch(
+    (error) => {
+      if (error instanceof ProofError) return { payments: [], disputed: true, partial: false };
+      throw error;
+    },
+  );
   return {
     ...{ format: receiptFormat, record, proof, payments },
-    ...(disputed && { paymentsDisputed: true }),
+    ...((disputed || partial) && { paymentsDisputed: true }),
   };
 }
 
