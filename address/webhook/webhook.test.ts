@@ -79,6 +79,49 @@ describe("verifyWebhook", () => {
     }
   });
 
+  test("verifyWebhook names the option of a malformed key, and does not show the key", async () => {
+    for (const [given, message] of [
+      [{ secret: "whsec_§§" }, "secret: expected whsec_ and base64, found 8 characters"],
+      [{ secret: "whsec_" }, "secret: expected whsec_ and base64, found 6 characters"],
+      [{ secret: [secret, "whsec_a"] }, "secret: expected whsec_ and base64, found 7 characters"],
+      [{ publicKey: "whpk_§" }, "publicKey: expected whpk_ and base64, found 6 characters"],
+      [{ publicKey: "whpk_AAAA" }, "publicKey: expected whpk_ and base64, found 9 characters"],
+    ] as const)
+      await assert.rejects(
+        verifyWebhook(body, headersOf(body), { now: nowSeconds * 1000, ...given }),
+        {
+          name: "TypeError",
+          message,
+        },
+      );
+  });
+
+  test("verifyWebhook throws `TypeError` if the list of keys is empty", async () => {
+    for (const [given, message] of [
+      [{ secret: [] }, "secret: expected at least one, found none"],
+      [{ publicKey: [] }, "publicKey: expected at least one, found none"],
+    ] as const)
+      await assert.rejects(verifyWebhook(body, headersOf(body), given), {
+        name: "TypeError",
+        message,
+      });
+  });
+
+  test("verifyWebhook accepts no tolerance or time that would permit replays", async () => {
+    const old = headersOf(body, "evt_1", 1);
+    for (const [given, found] of [
+      [{ toleranceSeconds: Number.NaN }, "toleranceSeconds: .*, found NaN"],
+      [{ toleranceSeconds: Number.POSITIVE_INFINITY }, "toleranceSeconds: .*, found Infinity"],
+      [{ toleranceSeconds: -1 }, "toleranceSeconds: .*, found -1"],
+      [{ toleranceSeconds: "300" as unknown as number }, 'toleranceSeconds: .*, found "300"'],
+      [{ now: Number.NaN }, "now: .*, found NaN"],
+    ] as const)
+      await assert.rejects(verifyWebhook(body, old, { ...options, ...given }), {
+        name: "TypeError",
+        message: new RegExp(`^${found.replace(".*", "expected a finite number of at least 0")}$`),
+      });
+  });
+
   test("verifyWebhook accepts a timestamp within 300 s of now", async () => {
     for (const seconds of [-300, 0, 300]) {
       const headers = headersOf(body, "evt_1", nowSeconds + seconds);

@@ -33,7 +33,7 @@ export type WebhookOptions = {
    * a secret.
    */
   readonly publicKey?: string | readonly string[];
-  /** The maximum difference between the signature's time and now. Default 300. */
+  /** The maximum difference between the signature's time and now, at least 0. Default 300. */
   readonly toleranceSeconds?: number;
   /** The time to compare with, in Unix milliseconds. Default: the current time. */
   readonly now?: number;
@@ -44,7 +44,9 @@ export type WebhookOptions = {
  * {@link proveEvent} before you act on the event.
  *
  * @param body the unchanged bytes or text of the request
- * @throws {WebhookError} if no signature is valid, or the delivery's time is too far from `now`
+ * @throws {WebhookError} if no signature is valid, the delivery's time is too far from `now`, or
+ *   the delivery is malformed
+ * @throws {TypeError} that names the invalid option; the message never contains a secret
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -57,6 +59,16 @@ export async function verifyWebhook(
     throw new TypeError(
       `expected a secret or a publicKey, found ${secret === undefined ? "neither" : "both"}`,
     );
+  // A comparison with NaN is always false, so NaN would disable the protection against replays.
+  for (const [name, value] of Object.entries({ toleranceSeconds, now }))
+    if (!Number.isFinite(value) || value < 0)
+      throw new TypeError(
+        `${name}: expected a finite number of at least 0, found ${describeValue(value)}`,
+      );
+  const keys =
+    publicKey === undefined
+      ? parseKeys("secret", secret, secretPrefix, (bytes) => bytes > 0)
+      : parseKeys("publicKey", publicKey, publicKeyPrefix, (bytes) => bytes === 32);
   const id = readHeader(headers, "webhook-id");
   const timestamp = readHeader(headers, "webhook-timestamp");
   if (!/^[1-9][0-9]{0,11}$/.test(timestamp))
@@ -72,8 +84,8 @@ export async function verifyWebhook(
   const signatures = readHeader(headers, "webhook-signature").split(" ").slice(0, 10);
   const isValid =
     publicKey === undefined
-      ? await isHmac(content, signatures, [secret ?? []].flat())
-      : await isEd25519(content, signatures, [publicKey].flat());
+      ? await isHmac(content, signatures, keys)
+      : await isEd25519(content, signatures, keys);
   if (!isValid) {
     const key = publicKey === undefined ? "secret" : "publicKey";
     throw new WebhookError(
@@ -106,10 +118,9 @@ function readHeader(headers: HeaderSource, name: string): string {
   throw new WebhookError(`${name}: expected one header, found ${describeLength(value)}`);
 }
 
-async function isHmac(content: Bytes, signatures: string[], secrets: readonly string[]) {
+async function isHmac(content: Bytes, signatures: string[], secrets: readonly Bytes[]) {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
-  for (const secret of secrets) {
-    const bytes = decodeKey("secret", secret, secretPrefix);
+  for (const bytes of secrets) {
     const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
     for (const signature of readSignatures(signatures, "v1")) {
       if (await crypto.subtle.verify("HMAC", key, signature, content)) return true;
@@ -118,9 +129,8 @@ async function isHmac(content: Bytes, signatures: string[], secrets: readonly st
   return false;
 }
 
-async function isEd25519(content: Bytes, signatures: string[], publicKeys: readonly string[]) {
-  for (const publicKey of publicKeys) {
-    const bytes = decodeKey("publicKey", publicKey, publicKeyPrefix);
+async function isEd25519(content: Bytes, signatures: string[], publicKeys: readonly Bytes[]) {
+  for (const bytes of publicKeys) {
     const key = await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
     for (const signature of readSignatures(signatures, "v1a")) {
       if (await crypto.subtle.verify("Ed25519", key, signature, content)) return true;
@@ -134,16 +144,30 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const readSignatures = (signatures: string[], version: string): Bytes[] =>
   signatures.flatMap((signature) => {
     const [found, text = ""] = signature.split(",");
-    try {
-      return found === version ? [base64(text)] : [];
-    } catch {
-      return [];
-    }
+    return found === version ? (base64(text) ?? []) : [];
   });
 
-function decodeKey(name: string, text: string, prefix: string): Bytes {
-  if (typeof text === "string" && text.startsWith(prefix)) return base64(text.slice(prefix.length));
-  throw new TypeError(`${name}: expected ${prefix} and base64, found ${describeLength(text)}`);
+/** @throws {TypeError} that names the option, but contains no key */
+function parseKeys(
+  name: string,
+  value: string | readonly string[] | undefined,
+  prefix: string,
+  isLength: (bytes: number) => boolean,
+): Bytes[] {
+  const keys = [value ?? []].flat();
+  if (keys.length === 0) throw new TypeError(`${name}: expected at least one, found none`);
+  return keys.map((text) => {
+    const isKey = typeof text === "string" && text.startsWith(prefix);
+    const bytes = isKey ? base64(text.slice(prefix.length)) : undefined;
+    if (bytes && isLength(bytes.length)) return bytes;
+    throw new TypeError(`${name}: expected ${prefix} and base64, found ${describeLength(text)}`);
+  });
 }
 
-const base64 = (text: string): Bytes => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+function base64(text: string): Bytes | undefined {
+  try {
+    return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
