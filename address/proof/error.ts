@@ -19,4 +19,8 @@ export class ProofError extends Error {
   }
 }
 
+/** Returns whether the error is a {@link ProofError} that another node cannot resolve. */
+export const isFinal = (error: unknown): boolean =>
+  error instanceof ProofError && !/^(invalid_proof|unproved)$/.test(error.code);
+
 export const invalidProof = (message: string) => new ProofError("invalid_proof", message);

@@ -28,7 +28,7 @@ import {
 } from "./agree.ts";
 import { askEvents, askOutcome } from "./build/ask.ts";
 import { encodeTransaction, type Json } from "./build/fields.ts";
-import { ProofError } from "./error.ts";
+import { isFinal, ProofError } from "./error.ts";
 import { proveExecution } from "./execution.ts";
 import type { ProofOptions } from "./outcome.ts";
 
@@ -163,8 +163,7 @@ export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Pro
     try {
       return await ask(toRpc(rpc));
     } catch (error) {
-      if (error instanceof ProofError && !/^(invalid_proof|unproved)$/.test(error.code))
-        throw error;
+      if (isFinal(error)) throw error;
       cause = error;
       reasons.push(error instanceof Error ? error.message : String(error));
     }

@@ -6,7 +6,7 @@ import { describeType } from "../../errors.ts";
 import type { AddressRecord, Hex } from "../../intent/intent.ts";
 import { chooseKeccak, type Keccak } from "../../keccak/keccak.ts";
 import { parseHex, type Rpc } from "../../status/rpc.ts";
-import { ProofError } from "../error.ts";
+import { isFinal, ProofError } from "../error.ts";
 import type { TransactionProof } from "../execution.ts";
 import {
   type OutcomeProof,
@@ -150,7 +150,7 @@ function expectArray(value: unknown, what: string): readonly unknown[] {
 const unproved = (message: string) => new ProofError("unproved", message);
 
 /**
- * Runs `ask`. Rethrows a {@link ProofError} of `ask`, unless its code is `invalid_proof`.
+ * Runs `ask`. Rethrows an error that another node cannot resolve ({@link isFinal}).
  *
  * @throws {ProofError} `unproved` for every other error
  */
@@ -158,7 +158,7 @@ async function orUnproved<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof ProofError && !/^(invalid_proof|unproved)$/.test(error.code)) throw error;
+    if (isFinal(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     throw new ProofError("unproved", message, { cause: error });
   }
