@@ -1,5 +1,5 @@
 // Tests how the payment page explains a status. The tests include a payment that cannot complete,
-// the remaining time, and an outdated status.
+// the remaining time, and an outdated status or record.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -156,4 +156,23 @@ describe("the status on the payment page", () => {
     await page.getByText("This payment didn’t complete").waitFor();
     assert.equal(await page.getByText(/^Only/).count(), 0, "the full amount arrived");
   });
+});
+
+test("a slow record of an earlier link does not replace the record of a new link", async () => {
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await page.route(`**/v1/address/${honest.address}`, async (route) => {
+    await held;
+    await route.continue().catch(() => {});
+  });
+  await page.goto(`${site}/a/${honest.address}`);
+  await page.evaluate(`location.hash = "#terms=${paid.terms}"`);
+  const shown = page.getByText(paid.address).first();
+  await shown.waitFor({ state: "attached" });
+  answer();
+  await page.waitForTimeout(1_000);
+  assert.equal(await page.getByText(honest.address).count(), 0);
+  assert.notEqual(await shown.count(), 0);
 });

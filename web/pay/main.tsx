@@ -34,12 +34,18 @@ function Page() {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: each attempt repeats the requests
   useEffect(() => {
-    const stopping = new AbortController();
+    let stopping = new AbortController();
     const read = () => {
-      void findPageRecord(readSource(window.location), stopping.signal).then((found) => {
-        if (!stopping.signal.aborted) setFound(found);
+      // A slow response to an earlier link must not replace the record of this link.
+      stopping.abort();
+      stopping = new AbortController();
+      const { signal } = stopping;
+      void findPageRecord(readSource(window.location), signal).then((found) => {
+        if (!signal.aborted) setFound(found);
       });
-      void findChains("/v1", stopping.signal).then(setChains);
+      void findChains("/v1", signal).then((chains) => {
+        if (!signal.aborted) setChains(chains);
+      });
     };
     read();
     window.addEventListener("hashchange", read);
@@ -188,11 +194,14 @@ async function findPageRecord(source: Source, signal: AbortSignal): Promise<Page
 
 const faultsShown = 5;
 
+/** Omits the path of an unknown field, because the sender of the record chose the field's name. */
 function listFaults(error: unknown): string[] {
   const issues = error instanceof InvalidError ? error.issues : [];
   return issues
     .slice(0, faultsShown)
-    .map(({ path, code }) => (path.length > 0 ? `${path.join(".")}: ${code}` : code));
+    .map(({ path, code }) =>
+      path.length > 0 && code !== "unknown_field" ? `${path.join(".")}: ${code}` : code,
+    );
 }
 
 createRoot(document.getElementById("root")!).render(
