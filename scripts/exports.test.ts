@@ -53,8 +53,8 @@ const exported: Record<string, string> = {
   "executable-address-element/react": "ExecutableAddress",
   "executable-address/webhook": "ProofError WebhookError eventTypes proveEvent verifyWebhook",
   "executable-address/reference": `
-    parseReference referenceCharactersMax referenceKeyPattern saltFor saltForOrder signatureFor
-    verifyReference`,
+    normalizeReference parseReference referenceCharactersMax referenceKeyPattern saltFor
+    saltForOrder signatureFor verifyReference`,
   "executable-address/shapes": `
     address addressPage addressProof addressRecord addressStatus among argsMax attempt
     balanceChange blockReference call callsMax chain chainId chainList check codePattern count

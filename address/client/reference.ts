@@ -30,13 +30,18 @@ const printable = new RegExp(
 const macBytesInSalt = 16;
 
 /**
- * Trims a reference and normalizes it to Unicode's form NFC. Texts that look the same are then
- * equal.
+ * Trims a reference, or a part of one, and normalizes it to Unicode's form NFC. Texts that look the
+ * same are then equal.
+ */
+export const normalizeReference = (text: string): string => text.trim().normalize("NFC");
+
+/**
+ * Returns the {@link normalizeReference normalized} reference.
  *
  * @throws {InvalidError} unless the reference has 1 to 128 printable characters (code points)
  */
 export function parseReference(value: unknown): string {
-  const reference = typeof value === "string" ? value.trim().normalize("NFC") : "";
+  const reference = typeof value === "string" ? normalizeReference(value) : "";
   if (printable.test(reference)) return reference;
   const found = describeLength(value);
   const wanted = `expected one reference of 1 to ${referenceCharactersMax} printable characters`;

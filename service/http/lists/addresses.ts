@@ -3,6 +3,7 @@
 
 import { formatAddress, InvalidError, parseAddress } from "executable-address";
 import type { AddressPage, ListedAddress as Shown } from "executable-address/client";
+import { normalizeReference } from "executable-address/reference";
 import { addressStates } from "executable-address/status";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -22,10 +23,7 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { SearchInTurn } from "./turn.ts";
 
-const referenceInput = z
-  .string()
-  .max(untrimmedMax)
-  .transform((text) => text.trim().normalize("NFC"));
+const referenceInput = z.string().max(untrimmedMax).transform(normalizeReference);
 
 export const listInput = z.strictObject({
   order: z
