@@ -63,6 +63,8 @@ contract DemoShop is ExecutableCaller {
         if (!IERC20(token).transferFrom(msg.sender, address(this), amount)) {
             revert PaymentFailed(msg.sender, amount);
         }
+        // The event can follow the external call, because the shop has no state that a reentrant
+        // call could misuse: such a call is another payment with its own event.
         emit Paid(orderId, msg.sender, amount);
     }
 }
