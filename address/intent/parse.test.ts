@@ -353,6 +353,13 @@ describe("parseIntent", () => {
     assert.equal(reads, 1);
   });
 
+  test("encodeNewIntent reports at most 100 errors of `options.check`", () => {
+    const issue = { path: ["calls", 0], code: "refused", message: "expected another call" };
+    const check = () => Array(150).fill(issue);
+    const issues = issuesOf(sample, undefined, (value) => encodeNewIntent(value, { check }));
+    assert.deepEqual(issues, Array(100).fill(issue));
+  });
+
   test("the result is correct even if a getter or `options.check` calls the library", () => {
     const inner = { ...sample, amount: "7" };
     const value = {

@@ -64,7 +64,8 @@ export function useIntent<T>(
     const { listCautions } = newRules ?? {};
     const context = { faults, writer, cache: getCache(keccak), listCautions };
     const fields = writeIntent(context, raw, trusted);
-    for (const issue of newRules?.check?.(fields) ?? []) faults.issues.push(issue);
+    for (const { code, message, path } of newRules?.check?.(fields) ?? [])
+      addFault(faults, code, message, ...path);
     throwFaults(faults);
     return use(fields as Intent, writer.bytes.subarray(0, writer.at));
   });
