@@ -31,7 +31,9 @@ export async function copyToPostgres(
   prove: (address: Buffer, terms: Uint8Array) => void,
 ): Promise<Copied> {
   if (target.dialect !== "postgres")
-    throw new Error("DATABASE_URL is not set to the PostgreSQL database");
+    throw new Error(
+      `DATABASE_URL is not set to the PostgreSQL database, found the dialect ${target.dialect}`,
+    );
   const source = connect(file);
   source.defaultSafeIntegers();
   try {

@@ -63,7 +63,7 @@ export function judgeOrigin(text: unknown): OriginVerdict {
     return fault("scheme", `expected https: (or http: for localhost), found ${scheme}:`);
   }
   if (port !== undefined && !(portPattern.test(port) && Number(port) <= 65535)) {
-    return fault("port", "expected a port from 1 to 65535 without leading zeros");
+    return fault("port", `expected a port from 1 to 65535 without leading zeros, found "${port}"`);
   }
   const host = canonicalHost(writtenHost);
   if (typeof host !== "string") return host;
