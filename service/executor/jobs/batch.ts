@@ -26,7 +26,8 @@ const tipMargin = { of: 5n, by: 4n };
 
 /**
  * Groups the jobs into batches that tips or budgets pay for. Batches of executions come first. Also
- * returns updates for the jobs that neither a tip nor a budget pays for (`unpaid`).
+ * returns updates for the jobs that neither a tip nor a budget pays for (`unpaid`). Reserves
+ * nothing in `budgets`, because `dispatch` reserves the costs of the batches that it sends.
  */
 export function admit(
   pass: Pass,

@@ -1,5 +1,5 @@
-// Tests which reason is saved for a job if no key can send its transaction. The database contains
-// no nonces, so the next nonce is 0.
+// Tests which reason is saved for a job if no key can send its transaction, and what is reserved in
+// the budgets. The database contains no nonces, so the next nonce is 0.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,11 +11,12 @@ import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { openCannedNetwork } from "../../testing/chain/canned-network.ts";
 import { openLedger } from "../ledger/ledger.ts";
+import { openBudgets } from "../money/budgets.ts";
 import { defaultTuning } from "../settings.ts";
 import type { Purse } from "../transactions/purse.ts";
 import { openSendMemory } from "../transactions/send.ts";
 import type { SendingKey } from "../transactions/sending-key.ts";
-import { dispatch, openShortageMemory, signAndSend } from "./dispatch.ts";
+import { dispatch, openShortageMemory, type SendOrder, signAndSend } from "./dispatch.ts";
 import type { Batch } from "./gas.ts";
 
 const address: Hex = `0x${"0a".repeat(20)}`;
@@ -37,6 +38,18 @@ after(async () => {
   await store.close();
   rmSync(dataDirectory, { recursive: true });
 });
+
+const perDayMax = 10n ** 9n;
+const newBudgets = () =>
+  openBudgets(
+    { perDayMax, perAccountMax: perDayMax, perClientMax: perDayMax },
+    { total: 0n, accounts: new Map() },
+  );
+
+const job = { address, terms: "0x00", accountId: "acc_1", isClientId: false };
+const batch = {
+  ...{ gas: 100_000, ready: [{ kind: "execute", item: { job }, gas: 100_000 }] },
+} as unknown as Batch;
 
 /**
  * Tries to send one execution with one key. Returns the reason why the execution's job has to wait,
@@ -62,15 +75,11 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
     signer: { address: sender, sign: () => assert.fail("nothing may be signed") },
   };
   const key = { pass, unmined: Array(unmined), openPurse: async () => purse };
-  const job = { address, terms: "0x00", accountId: "acc_1", isClientId: false };
-  const batch = { gas: 100_000, ready: [{ kind: "execute", item: { job }, gas: 100_000 }] };
-  const [update, ...others] = await dispatch(
-    pass as never,
-    purse,
-    [batch as unknown as Batch],
-    [key as unknown as SendingKey],
-    signAndSend,
-  );
+  const keys = [key as unknown as SendingKey];
+  const budgets = newBudgets();
+  const sent = await dispatch(pass as never, purse, budgets, [batch], keys, signAndSend);
+  const [update, ...others] = sent;
+  assert.equal(budgets.left(), perDayMax);
   assert.deepEqual(others, []);
   return { reason: update!.reason, seconds: update!.dueAtSeconds! - 1000 };
 }
@@ -93,5 +102,40 @@ describe("a due job is postponed with the reason", () => {
   test("`endpoints_disagree_on_nonce` if one endpoint reports a higher nonce", async () => {
     const found = await dispatchOne([3, undefined]);
     assert.deepEqual(found, { reason: "endpoints_disagree_on_nonce", seconds: 15 });
+  });
+});
+
+describe("dispatch", () => {
+  const keyOf = (name: string) => {
+    const pass = {
+      parts: { tuning: defaultTuning, clock: () => 0 },
+      memory: openSendMemory(),
+      ...{ signer: { address: name }, nowSeconds: 1000 },
+    };
+    return { pass, unmined: [], openPurse: async () => ({ ...purse }) } as unknown as SendingKey;
+  };
+  const dispatchBy = async (sendOrder: SendOrder, batches: readonly Batch[]) => {
+    const budgets = newBudgets();
+    const keys = [keyOf("a"), keyOf("b")];
+    await dispatch(keys[0]!.pass as never, purse, budgets, batches, keys, sendOrder);
+    return perDayMax - budgets.left();
+  };
+
+  test("reserves the highest cost of each sent batch in the budgets", async () => {
+    assert.equal(await dispatchBy(async () => undefined, [batch, batch]), 200_000n);
+  });
+
+  test("reserves a batch's cost once if only the second key can send it", async () => {
+    const tried: string[] = [];
+    const sendOrder: SendOrder = async ({ pass }) => {
+      tried.push(pass.signer.address);
+      return tried.length === 1 ? "signer_unavailable" : undefined;
+    };
+    assert.equal(await dispatchBy(sendOrder, [batch]), 100_000n);
+    assert.deepEqual(tried, ["a", "b"]);
+  });
+
+  test("reserves nothing for a batch that no key sends", async () => {
+    assert.equal(await dispatchBy(async () => "signer_unavailable", [batch]), 0n);
   });
 });

@@ -9,6 +9,7 @@ import { hourMs } from "../../flow/days.ts";
 import { retrySecondsMin, waitUntil } from "../ledger/due.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
 import type { Reason } from "../ledger/reasons.ts";
+import { type Budgets, reserveFor } from "../money/budgets.ts";
 import { computeCost, type Size } from "../money/fees.ts";
 import type { Pass } from "../pass.ts";
 import {
@@ -54,23 +55,33 @@ export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !
  * transactions.
  *
  * @param purse the balance and costs of the key with the most money
+ * @param budgets must cover the batches; the highest cost of each sent batch is reserved in them
  * @param sendOrder {@link signAndSend}, except in a dry run
  * @returns updates for the jobs that were not sent
  */
 export async function dispatch(
   pass: Pass<ShortageMemory>,
   purse: Purse,
+  budgets: Budgets,
   batches: readonly Batch[],
   keys: readonly SendingKey[],
   sendOrder: SendOrder,
 ): Promise<JobUpdate[]> {
+  const sendAndReserve: SendOrder = async (key, order) => {
+    const obstacle = await sendOrder(key, order);
+    if (obstacle) return obstacle;
+    const { suggested, perByte } = key.purse;
+    const cost = computeCost(measureSize(order), suggested.maxFee, perByte);
+    reserveFor(budgets, order.shares, cost);
+    return undefined;
+  };
   const unsent: JobUpdate[] = [];
   const awake = keys.filter((key) => !isResting(key.pass));
   const isMoreLater = awake.length < keys.length;
   const able = await Promise.all(awake.map(openSlots));
   for (const batch of batches) {
     const order = encodeOrder(batch, computeGasPerByte(purse));
-    const obstacles = await sendByAny(able, order, sendOrder);
+    const obstacles = await sendByAny(able, order, sendAndReserve);
     if (obstacles.length === 0) continue;
     const other = obstacles.find((each) => each !== "no_money");
     const reason = other ?? (isMoreLater ? "no_free_slot" : undefined);

@@ -44,6 +44,8 @@ type ReportedPass = Pass<ReportedMemory & HoldingsMemory & ShortageMemory>;
 /**
  * Sends reported tokens to `recovery` when they are due. Does nothing while each key has reached
  * half of its limit of pending transactions.
+ *
+ * @param openBudgets returns the budgets of the pass, in which all costs of the pass are reserved
  */
 export async function returnReported(
   pass: ReportedPass,
@@ -119,6 +121,5 @@ async function returnOne(
   const [share] = computeShares(batch, 0);
   if (budgets.refusal(share!, cost, budgetPart) || !canAfford(purse, size)) return false;
   if (purse.neededPerGas > parts.chain.fees.perGasMax) return false;
-  budgets.reserve(share!, cost);
-  return (await dispatch(pass, purse, [batch], keys, signAndSend)).length === 0;
+  return (await dispatch(pass, purse, budgets, [batch], keys, signAndSend)).length === 0;
 }

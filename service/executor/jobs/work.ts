@@ -53,6 +53,8 @@ type WorkPass = Pass<
 /**
  * Works on the due jobs.
  *
+ * @param openBudgets returns the budgets of the pass; the costs of the sent transactions are
+ *   reserved in them
  * @param sendOrder sends the transactions (`signAndSend`); a dry run only records them
  * @returns the number of due jobs; 0 if no key can send another transaction
  */
@@ -82,8 +84,9 @@ export async function work(
     const executions = await readyToExecute(pass, purse, decided);
     const recoveries = await readyToRecover(pass, purse, decided);
     const ready = [...executions.ready, ...recoveries.ready];
-    const { batches, unpaid } = admit(pass, ready, purse, await openBudgets());
-    const dispatched = await dispatch(pass, purse, batches, keys, sendOrder);
+    const budgets = await openBudgets();
+    const { batches, unpaid } = admit(pass, ready, purse, budgets);
+    const dispatched = await dispatch(pass, purse, budgets, batches, keys, sendOrder);
     updates.push(
       ...decided.flatMap(({ item, decision }) => computeUpdate(pass, item, decision)),
       ...corrupt.map((each) => abandon(pass, each)),

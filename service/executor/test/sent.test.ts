@@ -1,6 +1,6 @@
 // Tests the return of a token that a payer sent by mistake and then reported. Also tests that a
 // hostile token causes at most one transaction. One account's reports cause a limited number of
-// transactions, and do not stop other accounts' payments.
+// transactions, leave half of the account's budget, and do not stop other accounts' payments.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -15,10 +15,19 @@ import { onlyLong, rounds } from "../../../scripts/long.ts";
 import { chainsOf, startApp } from "../../testing/app.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
-import { prepare, startCore, twoKeys } from "../../testing/executor/executor.ts";
+import {
+  isAtRest,
+  partsFor,
+  prepare,
+  startCore,
+  twoKeys,
+} from "../../testing/executor/executor.ts";
 import { openExecutorClient } from "../client.ts";
+import { dryRun } from "../dry-run.ts";
 import { dropJob } from "../ledger/jobs.ts";
+import { setPaused } from "../ledger/lease.ts";
 import { reportTokens } from "../ledger/reported-tokens.ts";
+import { openParts } from "../start.ts";
 
 const { world, store } = await prepare();
 const { client } = world;
@@ -313,6 +322,50 @@ describe("a hostile token", () => {
       const paid = await openRecord(86_400, id);
       await mineOver(paid);
     }
+  });
+});
+
+describe("the return of a reported token", () => {
+  test("leaves half of a budget even if the same pass has sent executions", async (context) => {
+    const accountId = newAccount();
+    const closed = await openRecord(86_400, accountId);
+    const { chainId, recovery } = closed.intent;
+    await mineOver(closed);
+    await settledOf(closed.address);
+    await mint(plain, closed.address, 5n);
+    await setPaused(store.db, chainId, true);
+    const due = await Promise.all(Array.from({ length: 8 }, () => openRecord(86_400, accountId)));
+    await world.pay(due.map(({ address, intent }) => ({ to: address, amount: intent.amount })));
+    await until("the payments are detected", async () => {
+      const found = await store.db.selectFrom("executor_jobs").select("address").execute();
+      const known = new Set(found.map((row) => Buffer.from(row.address).toString("hex")));
+      return due.every(({ address }) => known.has(address.slice(2).toLowerCase()));
+    });
+    await reportNow(closed, [plain]);
+    await running.stop();
+
+    const [core] = openParts(partsFor(store, chains), AbortSignal.abort());
+    const { weiMax } = await dryRun(core!);
+    await setPaused(store.db, chainId, false);
+    // The executions cost half of the account's budget, so nothing is left for the return.
+    const perAccountMax = BigInt(weiMax) * 2n;
+    const again = startCore(store, chains, (one) => {
+      const budgets = { ...one.chain.budgets, perAccountMax };
+      return { ...one, chain: { ...one.chain, budgets, reportedTokensPerDay } };
+    });
+    context.after(again.stop);
+    await until("they are executed", async () => {
+      return (await Promise.all(due.map(({ address }) => isExecuted(address)))).every(Boolean);
+    });
+    await until("no transaction is pending", () => isAtRest(store));
+    const kinds = again.events.flatMap((event) => (event.kind === "sent" ? [event.purpose] : []));
+    assert.deepEqual(new Set(kinds), new Set(["execute"]));
+    assert.equal(await world.balanceOf(recovery, plain), 0n);
+    // The executions cost less than reserved, so the next attempt stays within half of the budget.
+    await client.increaseTime({ seconds: 300 });
+    await until("the token is returned", async () => {
+      return (await world.balanceOf(recovery, plain)) === 5n;
+    });
   });
 });
 
