@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
+import { pruneEvents } from "../events/list.ts";
 import type { Store } from "../store/store.ts";
 import { type EmptyStore, openEmptyStore } from "../testing/empty-store.ts";
 import {
@@ -21,6 +22,7 @@ import { listDeliveries } from "./deliveries/list.ts";
 import { claim, finish } from "./deliveries/queue.ts";
 import { attemptsMax } from "./deliveries/retries.ts";
 import { findEndpoint, listEndpoints, removeEndpoint, setPaused } from "./endpoints.ts";
+import { newLaneState } from "./lanes.ts";
 import { sender } from "./send.ts";
 
 for (const dialect of ["sqlite", "postgres"] as const) {
@@ -128,6 +130,10 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const events = types.map((type, index) => ({
         ...{ accountId: account, id: `evt_${index}`, type, address, sequence: index + 1 },
       }));
+      const rows = events.map(({ accountId: account_id, id, ...event }, position) => ({
+        ...{ ...event, account_id, position, id, created_at: now(), body: "{}" },
+      }));
+      await store.db.insertInto("events").values(rows).execute();
       await store.db.transaction().execute((each) => enqueue(each, events, now()));
       start();
       await until(async () => (await isDone(all.id)) && (await isDone(some.id)));
@@ -323,6 +329,36 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await until(() => receiver.taken.length === 4);
       const ids = receiver.taken.map(({ headers }) => headers["webhook-id"]);
       assert.equal(ids.filter((each) => each === id).length, 3);
+    });
+
+    test("ends a delivery as failed, and sends nothing, if its event was deleted", async () => {
+      const receiver = await receive();
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, receiver.url);
+      const address = randomBytes(20);
+      const lost = await happen(store, account, { address, sequence: 1 });
+      await replay(store.db, account, hook.id, { eventId: lost }, now());
+      const held = await happen(store, account, { address, sequence: 2 });
+      await store.db.updateTable("events").set({ created_at: 0 }).where("id", "=", lost).execute();
+      await pruneEvents(store.db, now());
+      start();
+      await until(() => isDone(hook.id));
+      assert.deepEqual(
+        receiver.taken.map(({ headers }) => headers["webhook-id"]),
+        [held],
+      );
+      const failed = (await deliveries(hook.id)).filter(({ eventId }) => eventId === lost);
+      const answer = "not sent, because the event was deleted after 30 days";
+      for (const { state, attempts } of failed) {
+        assert.equal(state, "failed");
+        const found = attempts.map(({ status, answer }) => ({ status, answer }));
+        assert.deepEqual(found, [{ status: null, answer }]);
+      }
+      assert.equal(failed.length, 2);
+      assert.equal((await findEndpoint(store.db, account, hook.id))?.state, "active");
+      const endpoint = store.db.selectFrom("webhook_endpoints").select(["lane", "failing_since"]);
+      const row = await endpoint.where("id", "=", hook.id).executeTakeFirst();
+      assert.deepEqual(row, { lane: newLaneState.lane, failing_since: null });
     });
 
     test("sends each address's events in order even if two instances run", async () => {

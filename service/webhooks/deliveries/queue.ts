@@ -2,7 +2,7 @@
 // due time. No other process can send the delivery until its result is stored or the claim expires.
 
 import { type Kysely, sql, type Transaction } from "kysely";
-import { bodyOf } from "../../events/list.ts";
+import { bodyOf, eventRetentionMs } from "../../events/list.ts";
 import { dayMs } from "../../flow/days.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Lane, type Rule, threeLanes } from "../lanes.ts";
@@ -56,8 +56,9 @@ export type Claim = {
 };
 
 /**
- * Claims up to `room` due deliveries of each endpoint in one transaction. The number of SQL
- * statements does not depend on the number of endpoints.
+ * Claims up to `room` due deliveries of each endpoint in one transaction. If the event of a due
+ * delivery was deleted, the delivery fails instead, because there is no body to sign and to send.
+ * The number of SQL statements does not depend on the number of endpoints.
  */
 export async function claim(
   db: Kysely<Tables>,
@@ -75,30 +76,51 @@ export async function claim(
     const claimable = endpoints.filter(({ id }) => active.has(id));
     if (claimable.length === 0) return [];
     const rows = await findDue(transaction, claimable, nowMs);
-    if (rows.length > 0)
+    const found = rows.map((row) => {
+      const { account_id, url, secret, old_secret, old_until } = active.get(row.endpoint_id)!;
+      const claim = {
+        ...{ id: row.id, endpointId: row.endpoint_id, accountId: account_id },
+        ...{ eventId: row.event_id, url, attempts: row.attempts },
+        secrets: [secret, ...(old_secret && (old_until ?? 0) > nowMs ? [old_secret] : [])],
+      };
+      return { claim, address: row.address, body: row.body ?? row.event_body };
+    });
+    const claims = found.flatMap(({ claim, body }) => (body === null ? [] : [{ ...claim, body }]));
+    const lost = found.filter(({ body }) => body === null);
+    if (claims.length > 0)
       await transaction
         .updateTable("webhook_deliveries")
         .set({ due_at: nowMs + claimMs, is_claimed: 1 })
         .where(
           "id",
           "in",
-          rows.map(({ id }) => id),
+          claims.map(({ id }) => id),
         )
         .execute();
+    if (lost.length > 0) await failLost(transaction, lost, nowMs);
     await transaction
       .updateTable("webhook_endpoints")
       .set({ next_due: nextTurn(nowMs) })
       .where("id", "in", [...active.keys()])
       .execute();
-    return rows.map(({ id, endpoint_id, event_id, attempts, body, event_body }) => {
-      const { account_id, url, secret, old_secret, old_until } = active.get(endpoint_id)!;
-      return {
-        ...{ id, endpointId: endpoint_id, accountId: account_id, eventId: event_id, url, attempts },
-        secrets: [secret, ...(old_secret && (old_until ?? 0) > nowMs ? [old_secret] : [])],
-        body: body ?? event_body ?? "",
-      };
-    });
+    return claims;
   });
+}
+
+/** Ends deliveries whose events were deleted. The endpoint's state does not change. */
+async function failLost(
+  transaction: Transaction<Tables>,
+  lost: readonly (Pick<Finished, "claim"> & Pick<Attempt, "address">)[],
+  nowMs: number,
+): Promise<void> {
+  const answer = `not sent, because the event was deleted after ${eventRetentionMs / dayMs} days`;
+  const sent: Sent = { status: null, answer, latencyMs: 0, retryAfterSeconds: null };
+  const attempts = lost.map(({ claim, address }): Attempt => {
+    const number = claim.attempts + 1;
+    return { finished: { claim, sent, nowMs }, number, isTaken: false, isOver: true, address };
+  });
+  await keepAttempts(transaction, attempts, () => 0);
+  await releaseNext(transaction, attempts, nowMs);
 }
 
 /**
@@ -115,7 +137,7 @@ function findDue(
       .selectFrom((from) =>
         from
           .selectFrom("webhook_deliveries as d")
-          .select(["d.id", "d.endpoint_id", "d.event_id", "d.attempts", "d.body"])
+          .select(["d.id", "d.endpoint_id", "d.event_id", "d.attempts", "d.address", "d.body"])
           .select(bodyOf(sql.ref("d.event_id")).as("event_body"))
           .where("d.endpoint_id", "=", id)
           .where("d.state", "=", "waiting")
@@ -134,7 +156,7 @@ function findDue(
 const failingDaysMax = 3;
 
 export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
-export type Finished = { claim: Claim; sent: Sent; nowMs: number };
+export type Finished = { claim: Omit<Claim, "body">; sent: Sent; nowMs: number };
 
 /**
  * Stores the results of requests in one transaction, and updates the deliveries and endpoints. The

@@ -1,6 +1,7 @@
-// Operations that claim, complete, and replay webhook deliveries, and operations that change
-// webhook endpoints.
+// Operations that claim, complete, and replay webhook deliveries, operations that delete events and
+// deliveries, and operations that change webhook endpoints.
 
+import { pruneEvents } from "../../../events/list.ts";
 import { addTestDelivery, replay } from "../../../webhooks/deliveries/enqueue.ts";
 import { listDeliveries, pruneDeliveries } from "../../../webhooks/deliveries/list.ts";
 import { claim, findDueEndpoints, finish } from "../../../webhooks/deliveries/queue.ts";
@@ -45,6 +46,8 @@ export function deliveries({ store, nowMs }: World): Operations {
       replay(db, many, endpointId, { eventId: "evt_many7" }, nowMs),
     "webhooks: send a test event": () => addTestDelivery(db, endpointId, nowMs),
     "webhooks: list an endpoint's deliveries": () => listDeliveries(db, endpointId, 100),
+    "events: delete old events": () => pruneEvents(db, nowMs + 10 ** 10),
+    "webhooks: fail 128 deliveries whose events were deleted": claimed,
     "webhooks: delete old deliveries": () => pruneDeliveries(db, nowMs + 10 ** 10),
     "webhooks: read the signing keys": () => ensureSigningKeys(db, nowMs),
     "webhooks: rotate the signing key": () => rotateSigningKey(db, nowMs),

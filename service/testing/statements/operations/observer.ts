@@ -5,7 +5,6 @@ import { pino } from "pino";
 import { openHeads } from "../../../chain/rpc/heads.ts";
 import { openStatusReader } from "../../../chain/status/reader.ts";
 import { nothingKnown } from "../../../events/changes.ts";
-import { pruneEvents } from "../../../events/list.ts";
 import {
   endMarks,
   findDueElsewhere,
@@ -99,7 +98,6 @@ export function observer({ store, nowMs, crowd }: World): Operations {
       await db.transaction().execute((tx) => endMarks(tx, later));
     },
     "observer: run one pass": () => observerPass(store),
-    "events: delete old events": () => pruneEvents(db, nowMs + 10 ** 10),
   };
 }
 
