@@ -286,7 +286,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const claims = await claim(counted, some, now());
         assert.equal(claims.length, some.length);
         const each = claims.map((one) => ({ claim: one, sent, nowMs: now() }));
-        const again = each.map(() => "retried");
+        const again = each.map(() => "dropped");
         const twice = [...each, ...each.map((one) => ({ ...one }))];
         const outcomes = await finish(counted, twice, () => 0.5);
         assert.deepEqual(outcomes, [...each.map(() => "delivered"), ...again]);
@@ -359,6 +359,17 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const endpoint = store.db.selectFrom("webhook_endpoints").select(["lane", "failing_since"]);
       const row = await endpoint.where("id", "=", hook.id).executeTakeFirst();
       assert.deepEqual(row, { lane: newLaneState.lane, failing_since: null });
+    });
+
+    test("drops the result of a delivery whose endpoint was removed meanwhile", async () => {
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, "http://removed.example/");
+      await happen(store, account);
+      const claims = await claim(store.db, [{ ...hook, accountId: account, room: 1 }], now());
+      await removeEndpoint(store.db, account, hook.id, { atMs: now() });
+      const sent = { status: 500, answer: "", latencyMs: 1, retryAfterSeconds: null };
+      const results = claims.map((one) => ({ claim: one, sent, nowMs: now() }));
+      assert.deepEqual(await finish(store.db, results, () => 0.5), ["dropped"]);
     });
 
     test("sends each address's events in order even if two instances run", async () => {

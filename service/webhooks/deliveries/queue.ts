@@ -5,15 +5,13 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import { bodyOf, eventRetentionMs } from "../../events/list.ts";
 import { dayMs } from "../../flow/days.ts";
 import type { Tables } from "../../store/tables.ts";
-import { type Lane, type Rule, threeLanes } from "../lanes.ts";
+import { type Due, type Lane, type Rule, threeLanes } from "../lanes.ts";
 import { isTaken, type Sent } from "../send.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, drawWaitMs, outageFailures, releaseBacklog } from "./retries.ts";
 
 /** The time after which a claim expires. Any process can then claim the delivery again. */
 const claimMs = 60_000;
-
-export type DueEndpoint = { id: string; accountId: string };
 
 /**
  * Finds a lane's active endpoints that are due. The endpoint that has waited longest for its turn
@@ -27,7 +25,7 @@ export async function findDueEndpoints(
   busy: readonly string[],
   nowMs: number,
   limit: number,
-): Promise<DueEndpoint[]> {
+): Promise<Due[]> {
   return db
     .selectFrom("webhook_endpoints")
     .select(["id", "account_id as accountId"])
@@ -62,7 +60,7 @@ export type Claim = {
  */
 export async function claim(
   db: Kysely<Tables>,
-  endpoints: readonly (DueEndpoint & { room: number })[],
+  endpoints: readonly (Due & { room: number })[],
   nowMs: number,
 ): Promise<Claim[]> {
   return db.transaction().execute(async (transaction) => {
@@ -129,7 +127,7 @@ async function failLost(
  */
 function findDue(
   transaction: Transaction<Tables>,
-  endpoints: readonly (DueEndpoint & { room: number })[],
+  endpoints: readonly (Due & { room: number })[],
   nowMs: number,
 ) {
   const each = endpoints.map(({ id, room }) =>
@@ -155,7 +153,8 @@ function findDue(
 /** The number of days after which an endpoint is disabled if all its attempts fail. */
 const failingDaysMax = 3;
 
-export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
+/** `dropped`: the result was already stored, or the delivery or its endpoint was deleted. */
+export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled" | "dropped";
 export type Finished = { claim: Omit<Claim, "body">; sent: Sent; nowMs: number };
 
 /**
@@ -180,7 +179,7 @@ export async function finish(
       transaction,
       finished.filter(({ claim }) => endpoints.has(claim.endpointId)),
     );
-    if (attempts.length === 0) return finished.map(() => "retried");
+    if (attempts.length === 0) return finished.map(() => "dropped");
     const nowMs = Math.max(...attempts.map((each) => each.finished.nowMs));
     await keepAttempts(transaction, attempts, random);
     await releaseNext(transaction, attempts, nowMs);
@@ -192,7 +191,7 @@ export async function finish(
       outcomes.set(each.finished, next.state === "disabled" ? "disabled" : nameOutcome(each));
     }
     await saveEndpoints(transaction, [...endpoints.values()], nowMs);
-    return finished.map((each) => outcomes.get(each) ?? "retried");
+    return finished.map((each) => outcomes.get(each) ?? "dropped");
   });
 }
 
