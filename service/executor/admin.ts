@@ -127,6 +127,7 @@ async function findChainsToPause(
   const known = leases.length === 0 ? listed : leases.map((lease) => lease.chain_id);
   if (wanted !== undefined) {
     if (known.includes(Number(wanted))) return [Number(wanted)];
+    if (leases.length === 0) throw noChain(wanted, chainsFile, listed);
     throw new Error(
       `no executor that uses this database has run on chain ${wanted}; ` +
         `expected one of: ${known.join(", ")}`,

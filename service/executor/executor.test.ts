@@ -11,6 +11,7 @@ import { localChains } from "../../scripts/local-chain.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
+import { openEmptyStore } from "../testing/empty-store.ts";
 import {
   type AnvilWorld,
   fatesOf,
@@ -279,6 +280,22 @@ describe("the executor on a real chain", () => {
     assert.deepEqual(await run({ chain: "31337" }), { chains: [31337], paused: true });
     const resume = executorCommands.find(({ words }) => words === "executor resume")!;
     await resume.run(context, { options: { chain: "31337" }, rest: [] });
+  });
+
+  test("rejects a pause of an unlisted chain before an executor has run", async (context) => {
+    const empty = await openEmptyStore("sqlite");
+    context.after(empty.stop);
+    const chainsFile = join(directory, "chains.json");
+    writeFileSync(chainsFile, JSON.stringify(localChains("http://127.0.0.1:1")));
+    const { store } = empty;
+    const pause = executorCommands.find(({ words }) => words === "executor pause")!;
+    const run = (chain: string) =>
+      pause.run(
+        { store, publicUrl: "", dataDirectory: directory, chainsFile },
+        { options: { chain }, rest: [] },
+      );
+    await assert.rejects(run("1"), /chains\.json does not list chain 1; it lists 31337$/);
+    assert.deepEqual(await run("31337"), { chains: [31337], paused: true });
   });
 
   test("records payments but signs nothing while a chain is paused", async () => {
