@@ -152,6 +152,12 @@ declare module "../store/tables.ts" {
   }
 }
 
+/**
+ * SQL for 1 if a job has failed before, and 0 otherwise. Queries must use exactly this expression,
+ * because the index `executor_jobs_turn` contains it.
+ */
+export const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
+
 export function statements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
@@ -166,7 +172,7 @@ export function statements(dialect: Dialect): TableStatement[] {
     sql`create index executor_jobs_due on executor_jobs (chain_id, due_at, address)
         where purpose_id is null`,
     sql`create index executor_jobs_turn on executor_jobs (chain_id, account_id,
-          (case when failures > 0 then 1 else 0 end), due_at, address)
+          (${hasFailed}), due_at, address)
         where purpose_id is null and due_at is not null`,
     sql`create index executor_jobs_purpose on executor_jobs (purpose_id)`,
     sql`create table executor_purposes (id text primary key not null, chain_id bigint not null,

@@ -11,6 +11,7 @@ import { backoff } from "../../flow/wait.ts";
 import { findRecords, type UnverifiedRecord } from "../../store/find-records.ts";
 import { statementRows } from "../../store/statement-rows.ts";
 import { accountIdPrefix, type Tables } from "../../store/tables.ts";
+import { hasFailed } from "../tables.ts";
 import type { Job, JobUpdate } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 import { type JobReason, type Reason, reasonsWith } from "./reasons.ts";
@@ -76,8 +77,6 @@ type Row = Selectable<Tables["executor_jobs"]>;
 type Slowness = (accountId: string) => number;
 
 type Due = { chainId: number; nowSeconds: number; limit: number };
-
-const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /**
  * Reads due jobs. `of` selects one account's jobs. `failed` is 1 for jobs that have failed before,
