@@ -99,6 +99,10 @@ type ExecutorClient = {
   readGasSpent(accountId: string): Promise<GasDay[]>;
 };
 
+/**
+ * The same fields as `gasDay` of dashboard/answers.ts, which may import nothing from the service.
+ * The compiler compares both types and the executor's rows.
+ */
 type GasDay = {
   chainId: number;
   day: string;
