@@ -101,7 +101,8 @@ export async function dryRun(core: Parts): Promise<Plan> {
       const own = { ...pass, signer };
       const pending = await parts.ledger.findPending(chainId, signer.address);
       const purse = once(() => readPurse(own, pending));
-      return { pass: own, nonce: 0, isFresh: false, pending, unmined: pending, openPurse: purse };
+      const known = { pending, unmined: pending, sent: 0 };
+      return { pass: own, nonce: 0, isFresh: false, ...known, openPurse: purse };
     }),
   );
   const pending = keys.flatMap((key) => key.pending);

@@ -74,7 +74,7 @@ async function dispatchOne(nonces: readonly (number | undefined)[], unmined = 0)
     nowSeconds: 1000,
     signer: { address: sender, sign: () => assert.fail("nothing may be signed") },
   };
-  const key = { pass, unmined: Array(unmined), openPurse: async () => purse };
+  const key = { pass, unmined: Array(unmined), sent: 0, openPurse: async () => purse };
   const keys = [key as unknown as SendingKey];
   const budgets = newBudgets();
   const sent = await dispatch(pass as never, purse, budgets, [batch], keys, signAndSend);
@@ -112,7 +112,12 @@ describe("dispatch", () => {
       memory: openSendMemory(),
       ...{ signer: { address: name }, nowSeconds: 1000 },
     };
-    return { pass, unmined: [], openPurse: async () => ({ ...purse }) } as unknown as SendingKey;
+    return {
+      pass,
+      unmined: [],
+      sent: 0,
+      openPurse: async () => ({ ...purse }),
+    } as unknown as SendingKey;
   };
   const dispatchBy = async (sendOrder: SendOrder, batches: readonly Batch[]) => {
     const budgets = newBudgets();
@@ -133,6 +138,21 @@ describe("dispatch", () => {
     };
     assert.equal(await dispatchBy(sendOrder, [batch]), 100_000n);
     assert.deepEqual(tried, ["a", "b"]);
+  });
+
+  test("counts a key's earlier transactions of the same pass against its limit", async () => {
+    const keys = [keyOf("a")];
+    const { inFlightMax } = defaultTuning;
+    const send = (count: number) => {
+      const batches = Array(count).fill(batch);
+      const { pass } = keys[0]!;
+      return dispatch(pass as never, purse, newBudgets(), batches, keys, async () => undefined);
+    };
+    assert.deepEqual(await send(inFlightMax - 1), []);
+    assert.deepEqual(
+      (await send(2)).map(({ reason }) => reason),
+      ["no_free_slot"],
+    );
   });
 
   test("reserves nothing for a batch that no key sends", async () => {

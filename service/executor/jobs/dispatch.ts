@@ -44,8 +44,8 @@ const waitSeconds = 5;
  * Returns how many transactions the key can send before it reaches its limit of pending
  * transactions.
  */
-export const countFreeSlots = ({ pass, unmined }: SendingKey) =>
-  Math.max(0, pass.parts.tuning.inFlightMax - unmined.length);
+export const countFreeSlots = ({ pass, unmined, sent }: SendingKey) =>
+  Math.max(0, pass.parts.tuning.inFlightMax - unmined.length - sent);
 
 /** Returns whether the key can send now, provided that it has enough money. */
 export const isAble = (key: SendingKey): boolean => countFreeSlots(key) > 0 && !isResting(key.pass);
@@ -106,6 +106,7 @@ export async function dispatch(
  * reason why it is not known. The nonce is read when it is first needed.
  */
 type KeySlots = {
+  sending: SendingKey;
   pass: SendPass;
   purse: Purse;
   slots: number;
@@ -116,7 +117,8 @@ type KeySlots = {
 async function openSlots(key: SendingKey): Promise<KeySlots> {
   const slots = countFreeSlots(key);
   const recoveries = Math.ceil(slots / recoverySlots);
-  return { pass: key.pass, purse: await key.openPurse(), slots, recoveries, nonce: "unread" };
+  const purse = await key.openPurse();
+  return { sending: key, pass: key.pass, purse, slots, recoveries, nonce: "unread" };
 }
 
 /** The retry delay of a job in seconds, by the reason why no key sent the job's transaction. */
@@ -174,6 +176,7 @@ async function sendBy(
   const obstacle = await sendOrder(key, order);
   if (obstacle) return obstacle;
   key.slots--;
+  key.sending.sent++;
   if (isRecovery) key.recoveries--;
   return undefined;
 }

@@ -32,6 +32,8 @@ export type SendingKey = {
   /** The key's purposes that are not settled yet, including confirmed purposes. */
   pending: readonly Purpose[];
   unmined: readonly Purpose[];
+  /** The number of transactions that `dispatch` has sent in this pass. `unmined` lacks them. */
+  sent: number;
   /** The first call reads the purse and reports the key's balance. */
   openPurse: () => Promise<Purse>;
 };
@@ -61,6 +63,7 @@ export async function openKey(pass: KeyPass): Promise<SendingKey> {
     isFresh,
     pending,
     unmined,
+    sent: 0,
     openPurse: once(async () => {
       const purse = await readPurse(pass, unmined);
       const wei = purse.balanceSure;
