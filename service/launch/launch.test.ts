@@ -2,7 +2,7 @@
 // payment, and the checks before any coin is spent.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ import { type Hex, parseEther } from "viem";
 import { fiatTokenAbi, fiatTokenData } from "../../contracts/testing/fiat-token/place.ts";
 import { lockDirectory } from "../store/sqlite/server-lock.ts";
 import { type BareChain, startBareChain } from "../testing/launch/bare-chain.ts";
-import { countSent, journalOf, runLaunch } from "../testing/launch/run.ts";
+import { countSent, journalOf, journalPath, runLaunch } from "../testing/launch/run.ts";
 import type { LaunchOptions } from "./parts.ts";
 
 async function startChain(t: TestContext, hardfork?: "shanghai"): Promise<BareChain> {
@@ -200,6 +200,40 @@ describe("a launch", () => {
       again.lines.join("\n"),
       /8 sent, 8 mined.*\n +contracts +all deployed\n.*, executed\n/,
     );
+    assert.equal(await countSent(chain), 8);
+  });
+});
+
+describe("a launch that starts while another launch is running", () => {
+  /** Starts a second launch, which reads the journal before `first` is the journal's content. */
+  function startSecond(chain: BareChain, first: string) {
+    rmSync(journalPath(chain));
+    chain.watch((_, forward) => {
+      if (!existsSync(journalPath(chain))) writeFileSync(journalPath(chain), first);
+      return forward();
+    });
+    return runLaunch(chain);
+  }
+
+  test("continues with the other launch's address and sends nothing again", async (t) => {
+    const chain = await startChain(t);
+    await runLaunch(chain).done;
+    const first = readFileSync(journalPath(chain), "utf8");
+    const launched = await startSecond(chain, first).done;
+    assert.ok("outcome" in launched);
+    assert.equal(launched.outcome, "executed");
+    assert.equal(await countSent(chain), 8);
+    assert.deepEqual(journalOf(chain), JSON.parse(first));
+  });
+
+  test("fails if the other launch uses another wallet", async (t) => {
+    const chain = await startChain(t);
+    await runLaunch(chain).done;
+    const wallet = "0x00000000000000000000000000000000000000aA";
+    const first = JSON.stringify({ ...journalOf(chain), wallet });
+    const { done } = startSecond(chain, first);
+    await assert.rejects(done, new RegExp(`by the wallet ${wallet}, but .* use the same chain`));
+    assert.equal(readFileSync(journalPath(chain), "utf8"), first);
     assert.equal(await countSent(chain), 8);
   });
 });

@@ -36,7 +36,7 @@ import { explainFailure } from "../chain/simulation/revert.ts";
 import { openStore } from "../roles/open-store.ts";
 import { InUseError, lockDirectory } from "../store/sqlite/server-lock.ts";
 import type { Store } from "../store/store.ts";
-import { hasSucceeded, spentWei } from "./journal.ts";
+import { hasSucceeded, openJournal, spentWei } from "./journal.ts";
 import {
   findChain,
   journalFile,
@@ -87,7 +87,11 @@ export async function launch(options: LaunchOptions, outside: Outside) {
     );
   }
   requireBalance(run.wallet, cost);
-  return withLock(run, () => carryOut(run));
+  return withLock(run, async () => {
+    // Another launch may have changed the journal before this launch locked the directory.
+    journal.state = (await openJournal(journalFile(config, chain), journal.state)).state;
+    return carryOut(run);
+  });
 }
 
 async function carryOut(run: Launch) {
@@ -164,7 +168,7 @@ async function printProgress(run: Launch, { steps }: CostEstimate, state: string
   );
 }
 
-/** @throws if another launch on this chain is running with this database */
+/** @throws if another launch on this chain is running with the same data directory */
 async function withLock<Result>(run: Launch, carry: () => Promise<Result>): Promise<Result> {
   const { config, chain } = run;
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
