@@ -285,6 +285,20 @@ describe("a launch while USDC rejects the execution", () => {
     await assertWaits(chain, pause, unpause, "Pausable: paused");
   });
 
+  test("reports that USDC is paused, even if the address cannot be read afterwards", async (t) => {
+    const chain = await startChain(t);
+    changeWithPayment(chain, pause);
+    let isCut = false;
+    chain.watch(async ({ method }, forward, index) => {
+      if (isCut && index === 1) return { error: { code: -32000, message: "header not found" } };
+      const answer = await forward();
+      isCut ||= method === "eth_estimateGas" && "error" in answer;
+      return answer;
+    });
+    await assert.rejects(runLaunch(chain).done, /would revert with "Pausable: paused" and was not/);
+    assert.ok(isCut);
+  });
+
   test("reports that USDC blocks the wallet, and succeeds later", async (t) => {
     const chain = await startChain(t);
     const [blocked, unblocked] = [block(chain.wallet), unblock(chain.wallet)];

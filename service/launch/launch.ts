@@ -106,7 +106,7 @@ async function carryOut(run: Launch) {
     const record = makeRecord(journal.state.intent!);
     await saveAddress(run, record, store);
     showAddress(run, record);
-    const executed = await executePaid(run, record, () => readState(run, record));
+    const executed = await executePaid(run, record);
     const proved = await proveOutcome(run, record);
     const spent = formatEther(spentWei(journal.state));
     report(`The wallet ${wallet} spent ${spent} in total. Next: ${nextSteps(run)}`);
@@ -238,26 +238,16 @@ const attemptsMax = 30;
  *
  * @throws if the address expires before it is executed, or if the execution fails
  */
-async function executePaid(
-  run: Launch,
-  record: AddressRecord,
-  readState: () => Promise<AddressStatus>,
-) {
+async function executePaid(run: Launch, record: AddressRecord) {
   const { report, pollMs } = run;
   let shown: string | undefined;
-  let failures = 0;
   let lags = 0;
   for (; ; await sleep(pollMs)) {
-    const status = await readState().catch((error) => {
-      if (!(error instanceof ProofError) || ++failures === attemptsMax) throw error;
-      if (failures === 1) report(`Trying again for a minute: ${error.message}`);
-    });
-    if (!status) continue;
-    failures = 0;
+    const status = await readPatiently(run, record);
     if (status.state === "executed") break;
     if (status.state === "funded") {
       const isExecuted = hasSucceeded(run.journal.state, toHex(encodeExecution(record.intent)));
-      if (!isExecuted || lags === attemptsMax) await execute(run, record, readState);
+      if (!isExecuted || lags === attemptsMax) await execute(run, record);
       else if (++lags === 1)
         report("The execution is mined. Waiting until the other endpoints show it.");
     } else if (status.state !== "unfunded" && status.state !== "partially_funded") {
@@ -270,11 +260,25 @@ async function executePaid(
   return { address: record.address };
 }
 
-async function execute(
-  run: Launch,
-  { address, intent }: AddressRecord,
-  readState: () => Promise<AddressStatus>,
-): Promise<void> {
+/**
+ * Returns the status of the address. Repeats an attempt that fails with a {@link ProofError}.
+ *
+ * @throws {ProofError} if {@link attemptsMax} attempts fail
+ */
+async function readPatiently(run: Launch, record: AddressRecord): Promise<AddressStatus> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await readState(run, record);
+    } catch (error) {
+      if (!(error instanceof ProofError) || attempt === attemptsMax) throw error;
+      if (attempt === 1) run.report(`Trying again for a minute: ${error.message}`);
+    }
+    await sleep(run.pollMs);
+  }
+}
+
+async function execute(run: Launch, record: AddressRecord): Promise<void> {
+  const { address, intent } = record;
   const { chain, key, request, wallet } = run;
   // A reorganization may have removed the factory. Without the factory, the execution's transaction
   // would succeed without any effect.
@@ -296,7 +300,11 @@ async function execute(
     await waitForTransactionReceipt(sender, { hash });
   } catch (error) {
     // The execution fails if another executor was faster.
-    if ((await readState()).state !== "executed") throw explainRejection(error, address);
+    const { state } = await readPatiently(run, record).catch((unread) => {
+      // The reason of a revert helps the operator more than the reason why the state is unknown.
+      throw revertDataOf(error) ? explainRejection(error, address) : unread;
+    });
+    if (state !== "executed") throw explainRejection(error, address);
   }
 }
 
