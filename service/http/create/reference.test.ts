@@ -11,6 +11,7 @@ import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { ensureReferenceKeys, rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { parseReferenced } from "./reference.ts";
 
 const origin = "https://shop.example.com";
 type Headers = Record<string, string>;
@@ -253,6 +254,32 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const trust = { factory: service.parts.factory, accepts: () => true };
       verifyReference(before.json(), "order-7", [referenceKey, old], trust);
       assert.throws(() => verifyReference(before.json(), "order-7", referenceKey, trust));
+    });
+
+    test("tries earlier keys only if it is in use, and stops at its own key", async () => {
+      const { db, accountId, server } = await shop();
+      const intent = withoutSalt();
+      let hashes = 0;
+      const keccak: typeof service.parts.keccak = (bytes) => {
+        hashes++;
+        return service.parts.keccak(bytes);
+      };
+      const creator = { accountId, isClientId: false, isBound: false, mayName: true };
+      const parse = async (reference: string) => {
+        hashes = 0;
+        const by = { ...creator, signature: undefined, reference, isAgain: false };
+        await parseReferenced(intent, by, { ...service.parts, keccak });
+        return hashes;
+      };
+      await parse("order-12"); // The first call fills the cache of checksums.
+      const once = await parse("order-12");
+      assert.ok(once > 0);
+      const rotate = () => rotateReferenceKey(db, accountId, { atMs: Date.now() });
+      for (let rotations = 0; rotations < 3; rotations++) await rotate();
+      await create(server, "reference=order-13", intent);
+      await rotate();
+      assert.equal(await parse("order-12"), once);
+      assert.equal(await parse("order-13"), 2 * once);
     });
 
     test("is refused with 409 if it is repeated after eight key rotations", async () => {

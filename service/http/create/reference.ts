@@ -93,8 +93,12 @@ async function parseSalted(
   const created = withKey(newest);
   if (older.length === 0) return created;
   const existing = await findByReference(parts.store.db, accountId, reference);
-  const isExisting = ({ address }: NewIntent) => existing?.equals(address);
-  return isExisting(created) ? created : (older.map(withKey).find(isExisting) ?? created);
+  if (!existing || existing.equals(created.address)) return created;
+  for (const key of older) {
+    const earlier = withKey(key);
+    if (existing.equals(earlier.address)) return earlier;
+  }
+  return created;
 }
 
 const needsSalt = (body: unknown): body is object =>
