@@ -88,11 +88,11 @@ export async function writeMirror(
   folder: string,
   report: (fault: string) => void,
 ): Promise<Mirrored> {
-  const directory = join(folder, "v1", "address");
+  const directory = join(folder, recordPath(""));
   await mkdir(directory, { recursive: true });
   await writeFile(join(folder, "nginx.conf"), nginx);
   await writeFile(join(folder, "Caddyfile"), caddy);
-  const list = join(folder, "v1", listFile);
+  const list = join(folder, apiPrefix, listFile);
   const note = join(folder, noteFile);
   const fresh: Note = { seq: 0, corrupt: [], bytes: 0 };
   const kept = await readNote<Partial<Note>>(note, fresh);
