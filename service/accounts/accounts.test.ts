@@ -217,6 +217,13 @@ for (const [name, database] of Object.entries(databases)) {
         await assert.rejects(expired, /the key \w+ has expired or was rotated or revoked/);
       });
 
+      test("`key rotate` names `key create` if the account has no API key", async () => {
+        const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
+        await run("key revoke", { account, key: apiKey });
+        const message = `the account ${account} has no API key: create one with key create`;
+        await assert.rejects(run("key rotate", { account }), { message });
+      });
+
       // This test needs PostgreSQL. On SQLite, the commands' transactions run one after the other,
       // so the second command reads the rows that the first command changed.
       const skip = name === "sqlite";

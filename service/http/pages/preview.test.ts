@@ -50,6 +50,15 @@ describe("the preview of a payment link", () => {
     assert.doesNotMatch(text, /Waiting/);
   });
 
+  test("shows no state that takes longer than 400 ms", { timeout: 30_000 }, async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const { promise: never } = Promise.withResolvers<never>();
+    const statuses = { ...openStatuses(server.parts), read: () => never };
+    const text = (await openPreviews(server.parts, statuses)(record.address)) ?? "";
+    assert.match(text, /0\.0001 DMO on Local/);
+    assert.doesNotMatch(text, /Waiting/);
+  });
+
   test("escapes names, so that a name cannot close an HTML element", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const { chainId, calls } = record.intent;
