@@ -21,9 +21,9 @@ const exported: Record<string, string> = {
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "executable-address/client/internal": `
     ServiceError address apiKeyFormat clientIdFormat deliveryIdPattern describeValue
-    endpointIdPattern eventIdPattern findRecord fits integer measuredBalancesMax pingMs
-    proveSimulation publicKeyPrefix readMessages refuseUnknown secretPrefix sleep termsOffsets
-    within`,
+    endpointIdPattern eventIdPattern findRecord fits integer measuredBalancesMax parseAgreement
+    pickAgreed pingMs proveSimulation publicKeyPrefix readMessages refuseUnknown secretPrefix
+    sleep termsOffsets within`,
   "executable-address/proof/internal": `
     buildProof encodeCount encodeReceipt encodeRlp encodeTransaction listHeaders vaultCodes`,
   "executable-address/status": `

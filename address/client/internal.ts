@@ -12,6 +12,7 @@ export {
   eventIdPattern,
 } from "../ids.ts";
 export { termsOffsets } from "../intent/layout.ts";
+export { parseAgreement, pickAgreed } from "../proof/agree.ts";
 export { address, fits, integer } from "../shape.ts";
 export { proveSimulation } from "./answers.ts";
 export { ServiceError } from "./errors.ts";

@@ -3,6 +3,7 @@
 // next time. sweep.ts selects the ranges, and logs.ts queries one endpoint.
 
 import type { Hex } from "executable-address";
+import { pickAgreed } from "executable-address/client/internal";
 import {
   recordAllLogsRefused,
   recordLogsShown,
@@ -83,8 +84,7 @@ async function requestRange(
 /** Returns the last block's hash if `count` endpoints agree on this hash. */
 function findAgreedHash(answers: readonly RangeAnswer[], count: number): Hex | undefined {
   const shown = answers.filter((each): each is Shown => each.kind === "shown");
-  const byHash = Map.groupBy(shown, ({ end }) => end.hash);
-  return [...byHash].find(([, same]) => same.length >= count)?.[0];
+  return pickAgreed(shown, count, ({ end }) => end.hash)?.end.hash;
 }
 
 /**

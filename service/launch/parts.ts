@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type AddressRecord, drawSalt, type Hex, type Intent } from "executable-address";
+import { parseAgreement } from "executable-address/client/internal";
 import { blockHashOf, readAgreed } from "executable-address/proof";
 import { findBlock, type Rpc } from "executable-address/status";
 import { privateKeyToAccount } from "viem/accounts";
@@ -107,8 +108,8 @@ export async function openLaunch(
   const sending = {
     ...{ key, journal, request, readReceipt, fees: feePolicyOf(chain), pollMs, report },
   };
-  const quorum = Math.max(2, Math.floor(clients.length / 2) + 1);
   const rpcs = clients.map(libraryRpc);
+  const quorum = Math.max(2, parseAgreement(rpcs, {}).quorum);
   return {
     ...{ chain, config, wallet, key, journal, sending, rpcs, quorum, pollMs, report },
     request: journaled(sending),
