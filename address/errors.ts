@@ -51,9 +51,14 @@ export function addFault(faults: Faults, code: string, message: string, ...deepe
     faults.issues.push({ path: [...faults.path, ...deeper], code, message });
 }
 
-/** Adds each fault at the current path. */
-export function addFaults(faults: Faults, found: readonly Fault[]): void {
-  for (const { code, message } of found) addFault(faults, code, message);
+/** Adds each fault at the current path, extended by `deeper` and the fault's own path. */
+export function addFaults(
+  faults: Faults,
+  found: readonly (Fault & Partial<Issue>)[],
+  ...deeper: Path
+): void {
+  for (const { code, message, path = [] } of found)
+    addFault(faults, code, message, ...deeper, ...path);
 }
 
 /** @throws {InvalidError} if there are faults */
@@ -70,8 +75,7 @@ export function gather<T>(faults: Faults, field: string | number, read: () => T)
     return read();
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
-    for (const { code, message, path } of error.issues)
-      addFault(faults, code, message, field, ...path);
+    addFaults(faults, error.issues, field);
     return undefined;
   }
 }

@@ -7,6 +7,7 @@ import { respellArgument, withWriter } from "../abi/writer.ts";
 import { parseFactory } from "../derive.ts";
 import {
   addFault,
+  addFaults,
   describeType,
   type Fault,
   type Faults,
@@ -64,8 +65,7 @@ export function useIntent<T>(
     const { listCautions } = newRules ?? {};
     const context = { faults, writer, cache: getCache(keccak), listCautions };
     const fields = writeIntent(context, raw, trusted);
-    for (const { code, message, path } of newRules?.check?.(fields) ?? [])
-      addFault(faults, code, message, ...path);
+    addFaults(faults, newRules?.check?.(fields) ?? []);
     throwFaults(faults);
     return use(fields as Intent, writer.bytes.subarray(0, writer.at));
   });
