@@ -5,7 +5,7 @@
 import { type Fault, InvalidError, type Path } from "../errors.ts";
 import type { Cache } from "./cache.ts";
 import { readAddress } from "./checksum.ts";
-import { toHex } from "./hex.ts";
+import { type Hex, toHex } from "./hex.ts";
 import { decodeInteger, newView, readSmall, roundUpToWords } from "./number.ts";
 import { type AbiType, bodyBytes } from "./type.ts";
 
@@ -41,6 +41,15 @@ export function malformed(reader: Reader, message: string, ...deeper: Path): nev
   return throwFault(reader, { code: "malformed_terms", message }, ...deeper);
 }
 
+/** Like {@link malformed}, but the message also shows the word at `at`. */
+export function malformedWord(reader: Reader, at: number, message: string, ...deeper: Path): never {
+  return malformed(reader, `${message}, found ${showWord(reader, at)}`, ...deeper);
+}
+
+/** Shows a word for a message: a small number, or else the hex of its 32 bytes. */
+export const showWord = ({ bytes, view }: Reader, at: number): number | Hex =>
+  readSmall(view, at) ?? toHex(bytes.subarray(at, at + 32));
+
 /** Takes the next `count` bytes and returns their offset. */
 export function take(reader: Reader, count: number): number {
   const start = reader.at;
@@ -59,7 +68,7 @@ export function take(reader: Reader, count: number): number {
  */
 export function takeOffset(reader: Reader, at: number, base: number): void {
   if (readSmall(reader.view, at) !== reader.at - base)
-    malformed(reader, `expected offset ${reader.at - base} at byte ${at}`);
+    malformedWord(reader, at, `expected offset ${reader.at - base} at byte ${at}`);
 }
 
 /** Reads a length. Checks that the remaining bytes can contain that many items of `unit` bytes. */
@@ -67,7 +76,7 @@ export function takeLength(reader: Reader, unit: number): number {
   const at = take(reader, 32);
   const length = readSmall(reader.view, at);
   if (length === undefined || length * unit > reader.bytes.length - reader.at)
-    malformed(reader, `the length at byte ${at} exceeds the remaining bytes`);
+    malformedWord(reader, at, `expected a length within the remaining bytes at byte ${at}`);
   return length;
 }
 
@@ -96,7 +105,7 @@ export function decodeText(reader: Reader, bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    malformed(reader, "expected valid UTF-8");
+    malformed(reader, `expected valid UTF-8, found ${bytes.length} other bytes`);
   }
 }
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -159,10 +168,11 @@ function readWordText(reader: Reader, type: AbiType, at: number): string {
       checkZeros(reader, at + type.size, at + 32);
       return toHex(bytes.subarray(at, at + type.size));
   }
-  return malformed(reader, `the word at byte ${at} is not a valid ${type.name}`);
+  return malformedWord(reader, at, `expected a valid ${type.name} at byte ${at}`);
 }
 
 function checkZeros(reader: Reader, from: number, to: number): void {
   for (let i = from; i < to; i++)
-    if (reader.bytes[i] !== 0) malformed(reader, `expected zero at byte ${i}`);
+    if (reader.bytes[i] !== 0)
+      malformed(reader, `expected zero at byte ${i}, found ${reader.bytes[i]}`);
 }

@@ -4,10 +4,10 @@
 
 import { getCache } from "../abi/cache.ts";
 import { readFunction } from "../abi/function.ts";
-import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
+import { type Bytes, fromHex, parseBytes, toHex } from "../abi/hex.ts";
 import { readSmall } from "../abi/number.ts";
 import {
-  malformed,
+  malformedWord,
   newReader,
   type Reader,
   take,
@@ -74,7 +74,7 @@ export function decodeExecutions(calldata: Bytes, options: TermsOptions = {}): D
     const item = takeBytes(reader);
     const faults = noFaults();
     const found = gather(faults, i, () =>
-      startsWith(item, rescue) ? notAnExecution() : decodeCall(item, options),
+      startsWith(item, rescue) ? notAnExecution(item) : decodeCall(item, options),
     );
     calls.push(found ?? { error: new InvalidError(faults.issues) });
   }
@@ -89,13 +89,14 @@ function decodeCall(calldata: Uint8Array, options: TermsOptions): DecodedCall {
     return { name: "recover", intent: readRecovery(calldata, options) };
   if (startsWith(calldata, rescue))
     return { name: "rescue", intent: readRescue(calldata, options) };
-  return notAnExecution();
+  return notAnExecution(calldata);
 }
 
-function notAnExecution(): never {
+function notAnExecution(calldata: Uint8Array): never {
   const wanted = `${executeSelector}, ${recoverSelector}, ${rescueSelector}, or ${batchSelector}`;
   const inBatch = `${executeSelector} or ${recoverSelector}`;
-  const message = `expected calldata that begins with ${wanted} (in a batch, with ${inBatch})`;
+  const expected = `expected calldata that begins with ${wanted} (in a batch, with ${inBatch})`;
+  const message = `${expected}, found ${toHex(calldata.subarray(0, 4))}`;
   throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
 }
 
@@ -136,7 +137,11 @@ function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
   const start = reader.at;
   const end = readSmall(reader.view, head + next);
   if (end === undefined || end < start)
-    malformed(reader, `expected an offset of at least ${start} at byte ${head + next}`);
+    malformedWord(
+      reader,
+      head + next,
+      `expected an offset of at least ${start} at byte ${head + next}`,
+    );
   take(reader, end - start);
   const terms = new Uint8Array(32 + end - start);
   terms[31] = 32;

@@ -11,8 +11,10 @@ import { readSmall, readWord } from "../abi/number.ts";
 import {
   decodeText,
   malformed,
+  malformedWord,
   newReader,
   type Reader,
+  showWord,
   take,
   takeBytes,
   takeEnd,
@@ -93,7 +95,7 @@ function throwIf(reader: Reader, fault: Fault | undefined, field: string): void 
 
 function takeAddress(reader: Reader, at: number, field: string): Hex {
   const address = readAddress(reader.cache, reader.bytes, at);
-  return address ?? malformed(reader, "expected 12 zero bytes before an address", field);
+  return address ?? malformedWord(reader, at, "expected 12 zero bytes before an address", field);
 }
 
 function takeInteger(
@@ -103,7 +105,8 @@ function takeInteger(
 ): number {
   const value = readSmall(reader.view, termsOffsets[field]);
   if (value !== undefined && value >= least) return value;
-  return throwFault(reader, { code: "out_of_range", message: integerRange(least) }, field);
+  const message = `${integerRange(least)}, found ${showWord(reader, termsOffsets[field])}`;
+  return throwFault(reader, { code: "out_of_range", message }, field);
 }
 
 function takeCalls(reader: Reader): Call[] {
