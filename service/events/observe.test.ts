@@ -8,8 +8,9 @@ import type { ServiceEvent } from "executable-address/webhook";
 import { AddressUnreadable } from "../chain/status/reader.ts";
 import { openEvents } from "../testing/events-world.ts";
 import { eventBytesMax } from "./changes.ts";
+import { setConfirmations } from "./confirmations.ts";
 import { listEvents, pruneEvents } from "./list.ts";
-import { markObservedAbove, markWatches, setConfirmations } from "./mark.ts";
+import { markObservedAbove, markWatches } from "./mark.ts";
 import { readPace } from "./money.ts";
 import { observe } from "./observe.ts";
 

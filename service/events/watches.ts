@@ -20,6 +20,7 @@ import {
   nothingKnown,
   writeEventBody,
 } from "./changes.ts";
+import { selectConfirmations } from "./confirmations.ts";
 import { compareElsewhere, type MovesElsewhere } from "./elsewhere/changes.ts";
 import {
   type DueElsewhere,
@@ -27,7 +28,6 @@ import {
   findDueElsewhere,
   isAwaitedElsewhere,
   isElsewhereDue,
-  selectConfirmations,
 } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";

@@ -2,9 +2,9 @@
 // immediately.
 
 import type { Command, CommandContext, Given } from "../admin/command.ts";
+import { confirmationsMax, listConfirmations, setConfirmations } from "../events/confirmations.ts";
 import type { WhichEvents } from "../events/list.ts";
-import { confirmationsMax, listConfirmations, setConfirmations } from "../events/mark.ts";
-import { toIsoOrNull } from "../flow/days.ts";
+import { hourMs, toIsoOrNull } from "../flow/days.ts";
 import { addTestDelivery, replay, replayInput } from "./deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";
 import {
@@ -16,8 +16,9 @@ import {
   setPaused,
 } from "./endpoints.ts";
 import type { Targets } from "./guard.ts";
-import { ensureSigningKeys, rotateSigningKey, shownKey } from "./sign.ts";
+import { ensureSigningKeys, overlapMs, rotateSigningKey, shownKey } from "./sign.ts";
 
+const overlapHours = overlapMs / hourMs;
 const operator = () => ({ atMs: Date.now() });
 const account = { account: "ID" };
 const endpoint = { account: "ID", endpoint: "ID" };
@@ -57,14 +58,14 @@ const ofEndpoints = (targets: Targets): Command[] => [
   })),
   {
     words: "webhook rotate",
-    does: "Creates a new secret for an endpoint. For 24 hours, both secrets sign each event.",
+    does: `Creates a new secret for an endpoint. For ${overlapHours} hours, both sign each event.`,
     options: endpoint,
     run: async ({ store: { db } }, { options }) =>
       assertDone(options, await rotateSecret(db, options.account!, options.endpoint!, operator())),
   },
   {
     words: "webhook rotate-key",
-    does: "Creates a new signing key of the service. For 24 hours, both keys sign each event.",
+    does: `Creates a signing key of the service. For ${overlapHours} hours, both sign each event.`,
     run: async ({ store: { db } }) => ({
       publicKeys: (await rotateSigningKey(db, Date.now())).map(shownKey),
     }),

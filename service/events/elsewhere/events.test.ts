@@ -22,8 +22,9 @@ import { paymentTo } from "../../testing/payments.ts";
 import { addHook, newAccount } from "../../testing/webhooks/world.ts";
 import { enqueue } from "../../webhooks/deliveries/enqueue.ts";
 import { listDeliveries } from "../../webhooks/deliveries/list.ts";
+import { setConfirmations } from "../confirmations.ts";
 import { listEvents } from "../list.ts";
-import { markWatches, setConfirmations } from "../mark.ts";
+import { markWatches } from "../mark.ts";
 import { type ObservedChain, observe } from "../observe.ts";
 import { elsewhereMax } from "./changes.ts";
 

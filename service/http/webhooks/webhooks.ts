@@ -14,7 +14,11 @@ import { eventTypes } from "executable-address/webhook";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { policies } from "../../accounts/policies.ts";
-import { confirmationsMax, listConfirmations, setConfirmations } from "../../events/mark.ts";
+import {
+  confirmationsMax,
+  listConfirmations,
+  setConfirmations,
+} from "../../events/confirmations.ts";
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { addTestDelivery, replay, replayInput } from "../../webhooks/deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "../../webhooks/deliveries/list.ts";

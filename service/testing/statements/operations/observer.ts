@@ -5,17 +5,16 @@ import { pino } from "pino";
 import { openHeads } from "../../../chain/rpc/heads.ts";
 import { openStatusReader } from "../../../chain/status/reader.ts";
 import { nothingKnown } from "../../../events/changes.ts";
+import { listConfirmations, setConfirmations } from "../../../events/confirmations.ts";
 import {
   endMarks,
   findDueElsewhere,
   isAwaitedElsewhere,
   isElsewhereDue,
-  listConfirmations,
   markElsewhere,
   markObservedAbove,
   markWatches,
   postponeMarks,
-  setConfirmations,
 } from "../../../events/mark.ts";
 import { startObserver } from "../../../events/observe.ts";
 import { readPayments, readPaymentsElsewhere } from "../../../events/payments.ts";
