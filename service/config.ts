@@ -8,11 +8,21 @@ import { fileURLToPath } from "node:url";
 import { isAddress } from "executable-address";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { renewalMsMax } from "./executor/ledger/lease.ts";
+import { renewalMs, renewalMsMax } from "./executor/ledger/lease.ts";
 import { defaultTuning, leaseMsMin } from "./executor/settings.ts";
 import { defaultLimits, type Limits } from "./http/limits.ts";
 
 export type Config = ReturnType<typeof readConfig>;
+
+/** The settings that select the executor's keys. Workers without an executor do not get them. */
+export const keySettings = [
+  "EXECUTOR_KEYS",
+  "EXECUTOR_KEY",
+  "EXECUTOR_KEYSTORE",
+  "EXECUTOR_PASSWORD_FILE",
+  "EXECUTOR_SIGNER_URL",
+  "EXECUTOR_ADDRESS",
+] as const;
 
 /**
  * Thrown if settings in the environment are invalid. Each line of the message contains a setting,
@@ -178,7 +188,7 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
     );
   }
   // Polls renew the lease. With a longer interval, a standby could take the lease between polls.
-  const pollMsMax = Math.floor((config.executorLeaseSeconds * 1000) / 3);
+  const pollMsMax = Math.floor(renewalMs(config.executorLeaseSeconds * 1000));
   if (config.executorPollMs > pollMsMax) {
     faults.push(
       `EXECUTOR_POLL_MS is ${config.executorPollMs}; expected at most ${pollMsMax}, a third of ` +

@@ -41,6 +41,9 @@ export const confirmationsDefault = 12;
  */
 export const blockSecondsMax = 30;
 
+/** The `recoverMin` of a token that has none, in base units. */
+export const recoverMinDefault = 1n;
+
 const tokenSchema = z.strictObject({
   symbol,
   address,

@@ -6,7 +6,7 @@ import type { Hex } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import type { Chain } from "../chain/chains.ts";
+import { type Chain, recoverMinDefault } from "../chain/chains.ts";
 import { openEndpoints } from "../chain/rpc/endpoint.ts";
 import { followHeads } from "../chain/rpc/heads-by-websocket.ts";
 import { lowerAddress } from "../flow/lower-address.ts";
@@ -16,7 +16,7 @@ import type { Store } from "../store/store.ts";
 import { openEventLog } from "./events/log.ts";
 import { countEvents } from "./events/metrics.ts";
 import { attemptLimits } from "./jobs/decide.ts";
-import { renewalMsMax } from "./ledger/lease.ts";
+import { renewalMs } from "./ledger/lease.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { feePolicyOf } from "./money/fees.ts";
 import { convertToWei, toTipPrices } from "./money/tips.ts";
@@ -92,7 +92,7 @@ export function openParts(
   const instance = randomUUID();
   const leaseMs = config.executorLeaseSeconds * 1000;
   // Polls renew the lease, so they are necessary even if a WebSocket announces no block.
-  const quietMs = Math.min(renewalMsMax, leaseMs / 3);
+  const quietMs = renewalMs(leaseMs);
   return parts.chains.map((chain) => {
     const logEvent = openEventLog(log.child({ chainId: chain.chainId }));
     const heads = followHeads(chain.wsUrls, { stopping, quietMs });
@@ -142,7 +142,9 @@ function toSettings(chain: Chain, config: ExecutorConfig): ChainSettings {
     paymentConfirmations: chain.paymentConfirmations,
     decision: {
       recoverMin: new Map(
-        chain.tokens.map((token) => [lower(token), BigInt(token.recoverMin ?? 1)] as const),
+        chain.tokens.map(
+          (token) => [lower(token), BigInt(token.recoverMin ?? recoverMinDefault)] as const,
+        ),
       ),
       lookalikes,
       convertToWei: (token, amount) => convertToWei(tipPrices, token, amount),

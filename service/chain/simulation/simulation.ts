@@ -37,8 +37,8 @@ import { explainFailure } from "./revert.ts";
 export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 
 /**
- * Simulates the execution of `subject` at `block`. Makes at most four calls to the node, or five
- * without support for blocks by hash.
+ * Simulates the execution of `subject` at `block`. Makes at most four calls to the node, or twice
+ * as many if the node does not support blocks by hash.
  *
  * @throws {ChainUnavailable} if the chain cannot be read
  * @throws {StatusError} if the node's answers are inconsistent, or if the token does not answer

@@ -3,6 +3,7 @@
 
 import { type Hex, zeroAddress } from "executable-address";
 import { isOpenAt } from "executable-address/status";
+import { recoverMinDefault } from "../../chain/chains.ts";
 import { midnightAfter } from "../../flow/days.ts";
 import { retrySecondsMin } from "../ledger/due.ts";
 import type { Vault, Wanted } from "../payments/vaults.ts";
@@ -161,7 +162,7 @@ function tokensWorthIt(
   const isWorthIt = ([token, amount]: readonly [Hex, bigint]) =>
     token !== zeroAddress &&
     !(times > 1n && lookalikes.has(token)) &&
-    amount >= (lookalikes.get(token) ?? recoverMin.get(token) ?? 1n) * times &&
+    amount >= (lookalikes.get(token) ?? recoverMin.get(token) ?? recoverMinDefault) * times &&
     (convertToWei(token, amount) ?? cost) >= cost;
   const nativeMin = found.some(isWorthIt) ? 1n : cost;
   return found

@@ -35,7 +35,7 @@ import { type Batch, computeShares, computeSizeMax, type Ready } from "./gas.ts"
  * other half is left for executions. If a key can send only one more transaction, this transaction
  * can be a recovery.
  */
-const recoverySlots = 2;
+const recoveryShare = 1 / 2;
 
 /** The retry delay after a problem that may end soon, such as a failed signer. */
 const waitSeconds = 5;
@@ -116,7 +116,7 @@ type KeySlots = {
 
 async function openSlots(key: SendingKey): Promise<KeySlots> {
   const slots = countFreeSlots(key);
-  const recoveries = Math.ceil(slots / recoverySlots);
+  const recoveries = Math.ceil(slots * recoveryShare);
   const purse = await key.openPurse();
   return { sending: key, pass: key.pass, purse, slots, recoveries, nonce: "unread" };
 }

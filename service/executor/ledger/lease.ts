@@ -52,6 +52,9 @@ export function openLeaseWatch(nowMs: () => number): LeaseWatch {
  */
 export const renewalMsMax = 10_000;
 
+/** Returns the time after which the holder of a lease of `leaseMs` milliseconds must renew it. */
+export const renewalMs = (leaseMs: number): number => Math.min(renewalMsMax, leaseMs / 3);
+
 /**
  * If a lease is unchanged for this time, the API assumes that its holder no longer runs. Another
  * executor can take the lease much earlier, after `leaseMs` (15 s by default). Therefore, the API

@@ -15,7 +15,7 @@ import {
   type StatusSubject,
   type WrongToken,
 } from "executable-address/status";
-import type { Lookalike } from "../../chain/chains.ts";
+import { type Lookalike, recoverMinDefault } from "../../chain/chains.ts";
 import { blockOf } from "../../chain/rpc/json-rpc.ts";
 import { elsewhereFinder, elsewhereOf } from "../../events/elsewhere/amounts.ts";
 import { type Misdirected, misdirectedFinder } from "../../events/misdirected.ts";
@@ -47,7 +47,8 @@ export function returns(
     if (!chain || !(await executorClient.isActive(chainId))) return null;
     const { confirmations, paymentConfirmations, tokens } = chain;
     const listed = tokens.find(({ address }) => isSame(address, token));
-    return { confirmations, paymentConfirmations, amountMin: listed?.recoverMin ?? "1" };
+    const amountMin = listed?.recoverMin ?? String(recoverMinDefault);
+    return { confirmations, paymentConfirmations, amountMin };
   };
   return {
     before: [limitPending(metrics, "returns", limits.lookupsInFlightMax)],

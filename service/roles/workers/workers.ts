@@ -8,7 +8,7 @@
 
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
-import type { Config } from "../../config.ts";
+import { type Config, keySettings } from "../../config.ts";
 import { backoff } from "../../flow/wait.ts";
 import { serveWorkersMetrics } from "../../http/metrics.ts";
 import { exitLogged } from "../../log.ts";
@@ -25,10 +25,7 @@ const soundMs = 60_000;
 /** How long a worker can run after the drain period before the worker is killed. */
 const stopMsMax = 10_000;
 
-const noKey = {
-  ...{ EXECUTOR_KEY: "", EXECUTOR_KEYSTORE: "", EXECUTOR_PASSWORD_FILE: "" },
-  ...{ EXECUTOR_SIGNER_URL: "", EXECUTOR_KEYS: "", EXECUTOR_ADDRESS: "" },
-};
+const noKey = Object.fromEntries(keySettings.map((name) => [name, ""]));
 
 /**
  * Runs the workers until a signal arrives, and then ends the process. If the first worker exits
