@@ -45,6 +45,17 @@ describe("the values of a page", () => {
     assert.equal(recall("payment"), "sent");
   });
 
+  test("are replaced by another tab's value even if the storage was full", () => {
+    const storage = openStorage(20);
+    use(storage);
+    remember("payment", "first");
+    remember("payment", "first with a transaction hash");
+    storage.setItem("payment", "second");
+    assert.equal(recall("payment"), "second");
+    storage.removeItem("payment");
+    assert.equal(recall("payment"), undefined);
+  });
+
   test("are gone after another tab has forgotten them", () => {
     const storage = openStorage(100);
     use(storage);

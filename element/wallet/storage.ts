@@ -1,14 +1,21 @@
 // Stores values of a page in the browser. If the browser's storage is blocked or full, a new value
 // stays in memory until the page is closed or loaded again.
 
-/** The values that could not be stored. They are newer than the stored values. */
-const unstored = new Map<string, string>();
+/**
+ * The values that could not be stored. `over` is the stored value at that time. If another tab
+ * changes the stored value, the value in memory is outdated.
+ */
+const unstored = new Map<string, { text: string; over: string | null }>();
 
 export function recall(key: string): string | undefined {
+  const newer = unstored.get(key);
   try {
-    return unstored.get(key) ?? localStorage.getItem(key) ?? undefined;
+    const stored = localStorage.getItem(key);
+    if (newer?.over === stored) return newer.text;
+    unstored.delete(key);
+    return stored ?? undefined;
   } catch {
-    return undefined;
+    return newer?.text;
   }
 }
 
@@ -18,7 +25,7 @@ export function remember(key: string, text: string): void {
     unstored.delete(key);
   } catch {
     // Other tabs and later visits need the older value, for example to refuse a second payment.
-    unstored.set(key, text);
+    unstored.set(key, { text, over: findStored(key) });
   }
 }
 
@@ -28,5 +35,13 @@ export function forget(key: string): void {
     localStorage.removeItem(key);
   } catch {
     // The storage is blocked, so it contains no value of this page.
+  }
+}
+
+function findStored(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
   }
 }
