@@ -258,6 +258,15 @@ describe("every response that the framework sends", () => {
     assert.equal(seen.size, 5);
   });
 
+  test("to a preflight request does not wait for its body", async () => {
+    const socket = connect(port, "127.0.0.1");
+    const headers = ["Host: localhost", "Content-Type: application/json", "Content-Length: 100000"];
+    socket.write(["OPTIONS /v1/chains HTTP/1.1", ...headers, "", "{"].join("\r\n"));
+    const [answer] = await once(socket, "data");
+    assert.match(String(answer), /^HTTP\/1\.1 204 /);
+    socket.destroy();
+  });
+
   test("to a preflight request has the status 204 and CORS headers", async () => {
     for (const url of [
       "/v1/address/create",

@@ -39,7 +39,7 @@ export function createMetrics() {
     }),
     sharedLimits: new Counter({
       name: "http_shared_limit_refusals_total",
-      help: "Requests refused with 503 because all clients together exceeded a limit for a chain",
+      help: "Refused RPC calls and reports, because all clients together exceeded a limit",
       labelNames: ["limit", "chain"],
       registers,
     }),

@@ -22,6 +22,8 @@ import type { Metrics } from "./metrics.ts";
  * sent. Fastify awaits a returned reply forever if the reply is never sent.
  */
 export type Route = {
+  /** By default, the maximum of the API. */
+  bodyBytesMax?: number;
   before?: onRequestHookHandler[];
   whenRead?: preHandlerHookHandler[];
   handler: RouteHandlerMethod;
@@ -36,11 +38,19 @@ export function mount(
   const allowed = allowedMethods(Object.keys(routes));
   const allow = allowed.join(", ");
   const onResponse = countAnswers(metrics, app.prefix + path);
-  for (const [method, { before = [], whenRead = [], handler }] of Object.entries(routes)) {
+  for (const [method, route] of Object.entries(routes)) {
+    const { before = [], whenRead = [], handler } = route;
     const hooks = { onRequest: before, preHandler: whenRead, onResponse };
-    app.route({ method: method as HTTPMethods, url: path, ...hooks, handler });
+    const bodyLimit = route.bodyBytesMax ?? app.initialConfig.bodyLimit!;
+    app.route({ method: method as HTTPMethods, url: path, bodyLimit, ...hooks, handler });
   }
-  app.route({ method: "OPTIONS", url: path, handler: preflight(allow) });
+  // A preflight is answered before its body is read, so strangers cannot occupy memory with bodies.
+  app.route({
+    method: "OPTIONS",
+    url: path,
+    onRequest: async (_request, reply) => answerPreflight(reply, allow),
+    handler: unreachable,
+  });
   const others = app.supportedMethods.filter((method) => !allowed.includes(method));
   app.route({
     method: others as HTTPMethods[],
@@ -85,7 +95,7 @@ export const refuseUnknownPath =
     // Accepts a preflight request for an unknown path. The browser then sends the actual request,
     // so the page can read the 404 response.
     reply.headers(corsHeaders);
-    preflight(allow)(request, reply);
+    answerPreflight(reply, allow);
   };
 
 /** The error message does not contain the URL's query, because the query can contain a secret. */
@@ -112,7 +122,7 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
  * Responds to a CORS preflight request. Pages may send the headers of spec §5. Browsers may cache
  * the response for two hours.
  */
-const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
+const answerPreflight = (reply: FastifyReply, allow: string): FastifyReply =>
   reply
     .code(204)
     .headers({
@@ -123,8 +133,7 @@ const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyRe
       "access-control-max-age": "7200",
     })
     .send();
-};
 
 function unreachable(): never {
-  throw new Error("expected the onRequest hook to reject this method before the handler");
+  throw new Error("expected the onRequest hook to answer before the handler");
 }

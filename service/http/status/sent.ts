@@ -44,11 +44,15 @@ const transactionHash = z
 
 export const sentInput = z.union([z.strictObject({ token }), z.strictObject({ transactionHash })]);
 
+/** A report contains one address or one hash. Anyone can send many reports simultaneously. */
+const sentBytesMax = 1024;
+
 export function sent(parts: Parts, statuses: Statuses): Route {
   const { limits, metrics, chains, keccak, executorClient } = parts;
   const { limiter } = parts.accounts;
   const findMoney = openFindMoney(parts);
   return {
+    bodyBytesMax: sentBytesMax,
     before: [limitPending(metrics, "sent", limits.lookupsInFlightMax)],
     async handler(request): Promise<SentMoney> {
       const query = parseInput(sentInput, request.body) as SentQuery;
