@@ -358,9 +358,13 @@ describe("the return of a reported token", () => {
       return (await Promise.all(due.map(({ address }) => isExecuted(address)))).every(Boolean);
     });
     await until("no transaction is pending", () => isAtRest(store));
-    const kinds = again.events.flatMap((event) => (event.kind === "sent" ? [event.purpose] : []));
-    assert.deepEqual(new Set(kinds), new Set(["execute"]));
-    assert.equal(await world.balanceOf(recovery, plain), 0n);
+    // A slow machine can simulate the executions in several passes. A return may come before the
+    // last executions, because nothing is reserved for these.
+    const sent = again.events.flatMap((event) => (event.kind === "sent" ? [event] : []));
+    const returnAt = sent.findIndex(({ purpose }) => purpose === "return");
+    const executions = sent.slice(0, returnAt).map(({ addresses }) => addresses);
+    const executed = executions.reduce((sum, addresses) => sum + addresses, 0);
+    assert.ok(returnAt === -1 || executed < due.length, `a return after ${executed} executions`);
     // The executions cost less than reserved, so the next attempt stays within half of the budget.
     await client.increaseTime({ seconds: 300 });
     await until("the token is returned", async () => {
