@@ -8,8 +8,7 @@ import { fileURLToPath } from "node:url";
 import { isAddress } from "executable-address";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { renewalMs, renewalMsMax } from "./executor/ledger/lease.ts";
-import { defaultTuning, leaseMsMin } from "./executor/settings.ts";
+import { defaultTuning, leaseMsMin, renewalMs, renewalMsMax } from "./executor/settings.ts";
 import { defaultLimits, type Limits } from "./http/limits.ts";
 
 export type Config = ReturnType<typeof readConfig>;

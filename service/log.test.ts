@@ -14,6 +14,7 @@ test("the log contains only the scheme, host, and port of a URL", () => {
     [`"postgres://u:${secret}@db.example:5432/d"`, '"postgres://db.example:5432"'],
     [`URL: https://rpc.example?key=${secret}\\n`, "URL: https://rpc.example\\n"],
     [`https://u:${secret}@a.example/b@c`, "https://a.example"],
+    ["found http://a.example.", "found http://a.example."],
     [`(http://127.0.0.1:8545/#${secret})`, "(http://127.0.0.1:8545)"],
     [`https://u:a'${secret}@a.example/'${secret}(x)`, "https://a.example)"],
     [`postgres://u:a\\\\${secret}@a.example:5432,b.example/d`, "postgres://a.example:5432"],

@@ -17,9 +17,10 @@ const hostPattern = /^(?:\[[\da-f:.]+\]|[\p{L}\p{N}._-]+)(?::\d+(?![\p{L}\p{N}])
 /** Returns `text` with each URL shortened to scheme, host, and port. */
 export const originsOnly = (text: string): string =>
   text.replace(urlPattern, (_, scheme: string, rest: string) => {
-    const authority = rest.split(/[/?#]/, 1)[0] as string;
+    const end = endOf(rest);
+    const authority = rest.slice(0, rest.length - end.length).split(/[/?#]/, 1)[0] as string;
     const host = authority.slice(authority.lastIndexOf("@") + 1);
-    return `${scheme}${hostPattern.exec(host)?.[0] ?? ""}${endOf(rest)}`;
+    return `${scheme}${hostPattern.exec(host)?.[0] ?? ""}${end}`;
   });
 
 /** Returns the punctuation after a URL, such as a closing parenthesis. */

@@ -8,15 +8,11 @@
 const unstored = new Map<string, { text: string; over: string | null }>();
 
 export function recall(key: string): string | undefined {
+  const stored = findStored(key);
   const newer = unstored.get(key);
-  try {
-    const stored = localStorage.getItem(key);
-    if (newer?.over === stored) return newer.text;
-    unstored.delete(key);
-    return stored ?? undefined;
-  } catch {
-    return newer?.text;
-  }
+  if (newer?.over === stored) return newer.text;
+  unstored.delete(key);
+  return stored ?? undefined;
 }
 
 export function remember(key: string, text: string): void {

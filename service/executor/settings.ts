@@ -112,6 +112,15 @@ export type Tuning = FollowTuning & {
  */
 export const leaseMsMin = 15_000;
 
+/**
+ * The longest time between two polls: the maximum of `EXECUTOR_POLL_MS`, and the longest wait for a
+ * block that a WebSocket announces. An executor renews its lease with each poll and each write.
+ */
+export const renewalMsMax = 10_000;
+
+/** Returns the time after which the holder of a lease of `leaseMs` milliseconds must renew it. */
+export const renewalMs = (leaseMs: number): number => Math.min(renewalMsMax, leaseMs / 3);
+
 export const defaultTuning: Tuning = {
   pollMs: 1000,
   leaseMs: leaseMsMin,

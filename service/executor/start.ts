@@ -16,13 +16,12 @@ import type { Store } from "../store/store.ts";
 import { openEventLog } from "./events/log.ts";
 import { countEvents } from "./events/metrics.ts";
 import { attemptLimits } from "./jobs/decide.ts";
-import { renewalMs } from "./ledger/lease.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { feePolicyOf } from "./money/fees.ts";
 import { convertToWei, toTipPrices } from "./money/tips.ts";
 import type { Parts } from "./pass.ts";
 import { run } from "./run.ts";
-import { type ChainSettings, defaultTuning } from "./settings.ts";
+import { type ChainSettings, defaultTuning, renewalMs } from "./settings.ts";
 import { type KeySources, openSigners } from "./transactions/signer.ts";
 
 export type ExecutorConfig = KeySources & {

@@ -1,5 +1,5 @@
-// Tests which reason is saved for a job if no key can send its transaction, and what is reserved in
-// the budgets. The database contains no nonces, so the next nonce is 0.
+// Tests the reason that is saved for a job if no key can send its transaction. Also tests the costs
+// that are reserved in the budgets. The database contains no nonces, so the next nonce is 0.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -6,6 +6,7 @@
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
+import { renewalMsMax } from "../settings.ts";
 
 /**
  * The permission to write the executor's data for a chain. The permission ends when another process
@@ -45,15 +46,6 @@ export function openLeaseWatch(nowMs: () => number): LeaseWatch {
     return nowMs() - seen.sinceMs >= ms;
   };
 }
-
-/**
- * The longest time between two polls: the maximum of `EXECUTOR_POLL_MS`, and the longest wait for a
- * block that a WebSocket announces. An executor renews its lease with each poll and each write.
- */
-export const renewalMsMax = 10_000;
-
-/** Returns the time after which the holder of a lease of `leaseMs` milliseconds must renew it. */
-export const renewalMs = (leaseMs: number): number => Math.min(renewalMsMax, leaseMs / 3);
 
 /**
  * If a lease is unchanged for this time, the API assumes that its holder no longer runs. Another

@@ -26,7 +26,7 @@ describe("compareReceipts", () => {
     assert.equal(blockOf(compareReceipts(status, 2)), "disagreement");
   });
 
-  test("reports an endpoint whose receipt differs from those of two other endpoints", () => {
+  test("reports an endpoint whose receipt differs from the receipt of two endpoints", () => {
     const answers = [answersOf(receipt("bb")), answersOf(receipt("aa")), answersOf(receipt("aa"))];
     assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
     assert.deepEqual(compareReceipts(answers, 2).others, [0]);
